@@ -1,0 +1,3 @@
+//! Processes in panes.
+
+pub mod process;

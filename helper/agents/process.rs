@@ -1,0 +1,140 @@
+//! The one reader of the process table. Every answer is 'unknown' (`None`) where the system tells nothing.
+
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+
+use crate::model::{Generation, RawText};
+
+/// Longest argv that is kept, in bytes with its separators; what is longer counts as unknown rather than being cut.
+const MAX_ARGV: usize = 16 * 1024;
+
+/// This boot's id; empty where the system has none.
+pub fn boot_id() -> String {
+    fs_err::read_to_string("/proc/sys/kernel/random/boot_id").map(|id| id.trim().to_owned()).unwrap_or_default()
+}
+
+/// The fields of `/proc/PID/stat` that are used here.
+struct Stat {
+    state: u8,
+    parent: i32,
+    foreground: i32,
+    start: u64,
+}
+
+/// The program's name stands in parentheses and may hold anything, so fields are counted from the last `)`.
+fn stat(pid: i32) -> Option<Stat> {
+    let text = fs_err::read(format!("/proc/{pid}/stat")).ok()?;
+    parse_stat(&text)
+}
+
+fn parse_stat(text: &[u8]) -> Option<Stat> {
+    let end = text.iter().rposition(|&byte| byte == b')')?;
+    let rest = std::str::from_utf8(&text[end + 1..]).ok()?;
+    let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
+    Some(Stat {
+        state: *fields.first()?.as_bytes().first()?,
+        parent: fields.get(1)?.parse().ok()?,
+        foreground: fields.get(5)?.parse().ok()?,
+        start: fields.get(19)?.parse().ok()?,
+    })
+}
+
+/// When a process started, in clock ticks since boot. `None` once it is gone; a zombie is gone.
+pub fn start_time(pid: i32) -> Option<u64> {
+    stat(pid).filter(|stat| !matches!(stat.state, b'Z' | b'X')).map(|stat| stat.start)
+}
+
+/// Whether the server of this generation still lives: same boot, same pid, same process start.
+pub fn lives(generation: &Generation) -> bool {
+    if generation.boot != boot_id() {
+        return false;
+    }
+    if cfg!(target_os = "linux") {
+        return start_time(generation.pid).is_some_and(|start| generation.process_start.is_none_or(|then| then == start));
+    }
+    nix::sys::signal::kill(nix::unistd::Pid::from_raw(generation.pid), None) != Err(nix::errno::Errno::ESRCH)
+}
+
+/// The leader of the foreground process group of the terminal that `pid` runs on.
+pub fn foreground(pid: i32) -> Option<i32> {
+    stat(pid).map(|stat| stat.foreground).filter(|&group| group > 0)
+}
+
+/// Its argv, word for word; `None` if it is gone, overwritten or longer than what is kept.
+pub fn argv(pid: i32) -> Option<Vec<RawText>> {
+    let text = fs_err::read(format!("/proc/{pid}/cmdline")).ok()?;
+    let text = text.strip_suffix(b"\0").unwrap_or(&text);
+    if text.is_empty() || text.len() > MAX_ARGV {
+        return None;
+    }
+    Some(text.split(|&byte| byte == 0).map(RawText::from).collect())
+}
+
+/// Its physical directory, where it was if it has been deleted since.
+pub fn directory(pid: i32) -> Option<PathBuf> {
+    let path = fs_err::read_link(format!("/proc/{pid}/cwd")).ok()?;
+    Some(without_deleted(path))
+}
+
+/// The kernel appends ` (deleted)` to a directory that is gone; a directory may also be named so.
+fn without_deleted(path: PathBuf) -> PathBuf {
+    let bytes = path.as_os_str().as_bytes();
+    match bytes.strip_suffix(b" (deleted)") {
+        Some(stem) if !path.exists() => PathBuf::from(std::ffi::OsString::from_vec(stem.to_vec())),
+        _ => path,
+    }
+}
+
+/// `PWD` in the environment that it was started with: the path by which its shell came to the directory.
+pub fn logical_directory(pid: i32) -> Option<PathBuf> {
+    let environment = fs_err::read(format!("/proc/{pid}/environ")).ok()?;
+    let value = environment.split(|&byte| byte == 0).find_map(|entry| entry.strip_prefix(b"PWD="))?;
+    Some(Path::new(std::ffi::OsStr::from_bytes(value)).to_owned())
+}
+
+/// Whether it has a living child; `None` where that can't be told.
+pub fn has_child(pid: i32) -> Option<bool> {
+    if let Ok(children) = fs_err::read_to_string(format!("/proc/{pid}/task/{pid}/children")) {
+        return Some(!children.trim().is_empty());
+    }
+    // Kernels without CONFIG_PROC_CHILDREN: look at everybody's parent.
+    let entries = fs_err::read_dir("/proc").ok()?;
+    Some(
+        entries
+            .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<i32>().ok())
+            .any(|other| stat(other).is_some_and(|stat| stat.parent == pid)),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_may_be_named_like_the_fields_behind_it() {
+        let stat = parse_stat(b"7 (a) S 1 (x) S 3 7 7 34816 9 4194304 1 0 0 0 0 0 0 0 20 0 1 0 51394 1 1").unwrap();
+        assert_eq!((stat.state, stat.parent, stat.foreground, stat.start), (b'S', 3, 9, 51394));
+        assert!(parse_stat(b"").is_none());
+        assert!(parse_stat(b"7 (a)").is_none());
+    }
+
+    #[test]
+    fn this_process_lives_and_another_life_of_its_pid_does_not() {
+        let pid = i32::try_from(std::process::id()).unwrap();
+        let here = Generation { boot: boot_id(), pid, start_time: 0, process_start: start_time(pid) };
+        assert!(lives(&here));
+        assert!(!lives(&Generation { process_start: Some(1), ..here.clone() }));
+        assert!(!lives(&Generation { boot: "another boot".into(), ..here }));
+        assert!(!argv(pid).unwrap().is_empty());
+        assert!(directory(pid).unwrap().is_absolute());
+    }
+
+    #[test]
+    fn a_directory_may_be_named_deleted() {
+        let dir = tempfile::tempdir().unwrap();
+        let named = dir.path().join("x (deleted)");
+        assert_eq!(without_deleted(named.clone()), dir.path().join("x"));
+        fs_err::create_dir(&named).unwrap();
+        assert_eq!(without_deleted(named.clone()), named);
+    }
+}

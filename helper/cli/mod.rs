@@ -1,0 +1,78 @@
+//! The command line: arguments and printing, no decisions.
+
+mod args;
+mod hook;
+mod output;
+mod plugin;
+mod session;
+mod shell;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::error::{Error, Result};
+use crate::store::{Config, Store};
+use crate::tmux::Server;
+use args::{Cli, Command, PluginCommand, SessionCommand, ShellCommand};
+
+/// Parses the arguments, runs the command and gives the process's exit code.
+pub fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // A hook never prints, not even of what a newer plugin asks an older helper.
+            if std::env::args_os().nth(1).is_some_and(|word| word == "hook") {
+                return ExitCode::SUCCESS;
+            }
+            let _ = error.print();
+            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
+        }
+    };
+    let json = cli.command.wants_json();
+    match run(&cli) {
+        Ok(code) => code,
+        Err(error) => {
+            output::print_error(&error, json);
+            ExitCode::from(error.exit as u8)
+        }
+    }
+}
+
+fn run(cli: &Cli) -> Result<ExitCode> {
+    if let Command::Hook { words } = &cli.command {
+        return Ok(hook::run(cli, words));
+    }
+    let context = Context::of(cli)?;
+    match &cli.command {
+        Command::Session { command: SessionCommand::Status { json } } => session::status(&context, *json),
+        Command::Session { command: SessionCommand::Restore(options) } => session::restore(&context, options),
+        Command::Shell { command: ShellCommand::List(options) } => shell::list(&context, options),
+        Command::Plugin { command: PluginCommand::Load } => plugin::load(&context),
+        Command::Hook { .. } => Ok(ExitCode::SUCCESS),
+    }
+}
+
+/// What every command works with.
+struct Context {
+    server: Server,
+    store: Store,
+    config: Config,
+}
+
+impl Context {
+    fn of(cli: &Cli) -> Result<Self> {
+        let server = Server::resolve(cli.socket_name.as_deref(), cli.socket_path.as_deref())?;
+        let store = Store::of(server.socket())?;
+        Ok(Self { server, store, config: Config::read() })
+    }
+}
+
+/// This program's own path, for the hooks: as it was called, so that a link which an update moves keeps working.
+fn own_path() -> Result<String> {
+    let called = std::env::args_os().next().map(std::path::PathBuf::from).filter(|path| path.is_absolute());
+    let path = called.or_else(|| std::env::current_exe().ok());
+    path.and_then(|path| path.into_os_string().into_string().ok()).ok_or_else(|| {
+        Error::failed("own_path", "cannot tell this program's own path as UTF-8 text").hint("install sidecar in a folder with a plain name")
+    })
+}

@@ -1,0 +1,235 @@
+//! `sidecar session …`.
+
+use std::io::{IsTerminal, Write};
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use super::args::RestoreArgs;
+use super::output::{age, colours, count, directory, local_time, pad, paint, print, shown, widest};
+use super::{Context, shell};
+use crate::error::{Exit, Result};
+use crate::model::{Action, Outcome, OutcomeStatus, Plan, ServerState, Step};
+use crate::record::now;
+use crate::restore::{restore as run_restore, situation};
+
+pub(super) fn status(context: &Context, json: bool) -> Result<ExitCode> {
+    let situation = situation(&context.server, &context.store, &context.config)?;
+    let plan = situation.plan();
+    let mut notices: Vec<String> = situation.loaded.notices.clone();
+    notices.extend(context.config.warnings.iter().cloned());
+    notices.extend(context.store.trouble().map(|trouble| format!("records are not being written: {trouble}")));
+    if json {
+        print(&format!("{}\n", status_json(&plan, &context.config.resume_agents, &notices)));
+    } else {
+        print(&status_text(&plan, &context.server.display_name(), &notices));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn status_json(plan: &Plan, resume_agents: &str, notices: &[String]) -> serde_json::Value {
+    let server = &plan.server;
+    json!({
+        "schemaVersion": 1,
+        "server": {
+            "socket": server.socket,
+            "state": server.state.word(),
+            "pid": server.pid,
+            "version": server.version,
+            "detail": server.detail,
+        },
+        "resumeAgents": resume_agents,
+        "notices": notices,
+        "steps": plan.steps.iter().map(step_json).collect::<Vec<_>>(),
+    })
+}
+
+fn step_json(step: &Step) -> serde_json::Value {
+    json!({
+        "shell": step.shell,
+        "session": step.session,
+        "name": step.name,
+        "project": step.project,
+        "workDir": step.work_dir,
+        "action": step.action.word(),
+        "reason": step.reason,
+        "detail": step.detail,
+        "policy": step.policy.word(),
+        "windows": step.windows,
+        "panes": step.panes,
+        "agents": [],
+    })
+}
+
+fn status_text(plan: &Plan, server: &str, notices: &[String]) -> String {
+    let colours = colours();
+    let mut out = String::new();
+    for notice in notices {
+        out.push_str(&format!("{}\n", paint(&format!("note: {}", shown(notice)), "33", colours)));
+    }
+    if let Some(detail) = &plan.server.detail {
+        out.push_str(&format!("{}\n", paint(&shown(detail), "31", colours)));
+    }
+    let state = server_words(plan);
+    let server = shown(server);
+    if plan.steps.is_empty() {
+        out.push_str(&format!("Nothing is recorded of the server '{server}', {state}.\n"));
+        return out;
+    }
+    let pending = plan.steps.iter().filter(|step| step.action != Action::Reattach).count();
+    if pending == 0 {
+        out.push_str(&format!(
+            "Nothing to restore: {} of the server '{server}', {}.\n\n",
+            count(plan.steps.len(), "shell"),
+            if plan.steps.len() == 1 { "running" } else { "all running" }
+        ));
+    } else {
+        out.push_str(&format!(
+            "{} · {} of the server '{server}', {state}\n\n",
+            paint("RESTORE PLAN", "1", colours),
+            count(plan.steps.len(), "shell")
+        ));
+    }
+    let rows: Vec<[String; 4]> = plan.steps.iter().map(row).collect();
+    let widths = [0, 1, 2].map(|column| widest(rows.iter().map(|row| row[column].as_str())));
+    for (row, step) in rows.iter().zip(&plan.steps) {
+        let action = paint(&pad(&row[1], widths[1]), action_colour(step.action), colours);
+        out.push_str(&format!("  {}   {action}   {}   {}\n", pad(&row[0], widths[0]), pad(&row[2], widths[2]), row[3]));
+    }
+    if plan.steps.iter().any(|step| step.action == Action::RecreateShell) {
+        out.push_str("\n  restore:            sidecar session restore\n");
+    }
+    out
+}
+
+fn server_words(plan: &Plan) -> String {
+    let server = &plan.server;
+    match server.state {
+        ServerState::Running => format!("running (pid {})", server.pid.unwrap_or_default()),
+        ServerState::Stuck => format!("stuck (pid {})", server.pid.unwrap_or_default()),
+        ServerState::Unknown => "in an unknown state".to_owned(),
+        ServerState::Gone => match server.last_seen {
+            Some(at) => format!("gone since {} ({} ago)", local_time(at, now()), age(at, now())),
+            None => "not running".to_owned(),
+        },
+    }
+}
+
+fn row(step: &Step) -> [String; 4] {
+    let size = format!("{}, {}", count(step.windows, "window"), count(step.panes, "pane"));
+    let last = match step.reason {
+        // The plain case needs no words.
+        "died_with_server" => match step.detail.split_once("; ") {
+            Some((_, more)) => format!("{size}; {}", shown(more)),
+            None => size,
+        },
+        "already_running" => shown(&step.detail),
+        _ => format!("{size}; {}", shown(&step.detail)),
+    };
+    [shown(&step.name), step.action.word().to_owned(), directory(&step.work_dir), last]
+}
+
+fn action_colour(action: Action) -> &'static str {
+    match action {
+        Action::RecreateShell => "32",
+        Action::Refuse => "31",
+        Action::Manual => "33",
+        Action::Reattach | Action::Skip => "2",
+    }
+}
+
+pub(super) fn restore(context: &Context, options: &RestoreArgs) -> Result<ExitCode> {
+    let selected = if options.shells.is_empty() { None } else { Some(shell::resolve(context, &options.shells)?) };
+    let mut line = ProgressLine::new();
+    let (_, outcomes) =
+        run_restore(&context.server, &context.store, &context.config, selected.as_deref(), options.dry_run, &mut |done, total| {
+            line.show(done, total);
+        })?;
+    line.clear();
+    let failed = outcomes.iter().filter(|outcome| outcome.status == OutcomeStatus::Failed).count();
+    if options.json {
+        let document = json!({
+            "schemaVersion": 1,
+            "dryRun": options.dry_run,
+            "outcomes": outcomes.iter().map(outcome_json).collect::<Vec<_>>(),
+            "failed": failed,
+        });
+        print(&format!("{document}\n"));
+    } else {
+        print(&restore_text(&outcomes, options.dry_run));
+    }
+    let refused = outcomes.iter().any(|outcome| outcome.status == OutcomeStatus::Refused);
+    Ok(if failed > 0 {
+        ExitCode::from(Exit::Failed as u8)
+    } else if refused {
+        ExitCode::from(Exit::Refused as u8)
+    } else {
+        ExitCode::SUCCESS
+    })
+}
+
+fn outcome_json(outcome: &Outcome) -> serde_json::Value {
+    json!({
+        "shell": outcome.shell,
+        "session": outcome.session,
+        "name": outcome.name,
+        "status": outcome.status.word(),
+        "reason": outcome.reason,
+        "detail": outcome.detail,
+        "agents": [],
+    })
+}
+
+fn restore_text(outcomes: &[Outcome], dry_run: bool) -> String {
+    let told: Vec<&Outcome> = outcomes.iter().filter(|outcome| outcome.reason != "not_selected").collect();
+    if told.is_empty() {
+        return "Nothing to restore.\n".to_owned();
+    }
+    let width = widest(told.iter().map(|outcome| outcome.name.as_str())).max(1);
+    let status = widest(told.iter().map(|outcome| outcome.status.word()));
+    let mut out = String::new();
+    for outcome in &told {
+        let line = format!("{}   {}   {}", pad(&shown(&outcome.name), width), pad(outcome.status.word(), status), shown(&outcome.detail));
+        out.push_str(line.trim_end());
+        out.push('\n');
+    }
+    let restored = told.iter().filter(|outcome| outcome.status == OutcomeStatus::Restored).count();
+    let not = told.iter().filter(|outcome| matches!(outcome.status, OutcomeStatus::Failed | OutcomeStatus::Refused)).count();
+    let verb = if dry_run { "would be restored" } else { "restored" };
+    let rest = if not > 0 { format!(", {not} not: sidecar session status") } else { String::new() };
+    out.push_str(&format!("{} {verb}{rest}\n", count(restored, "shell")));
+    out
+}
+
+/// What a restore of more than a second shows on standard error: one line redrawn on a terminal, plain lines in a pipe.
+struct ProgressLine {
+    began: Instant,
+    terminal: bool,
+    drawn: bool,
+    last: Option<Instant>,
+}
+
+impl ProgressLine {
+    fn new() -> Self {
+        Self { began: Instant::now(), terminal: std::io::stderr().is_terminal(), drawn: false, last: None }
+    }
+
+    fn show(&mut self, done: usize, total: usize) {
+        let pause = Duration::from_millis(if self.terminal { 100 } else { 1000 });
+        if self.began.elapsed() < Duration::from_secs(1) || self.last.is_some_and(|last| last.elapsed() < pause) {
+            return;
+        }
+        let text = format!("sidecar: {done} of {}", count(total, "shell"));
+        let mut err = std::io::stderr().lock();
+        let _ = if self.terminal { write!(err, "\r{text}\x1b[K") } else { writeln!(err, "{text}") };
+        self.drawn = self.terminal;
+        self.last = Some(Instant::now());
+    }
+
+    fn clear(&self) {
+        if self.drawn {
+            let _ = write!(std::io::stderr(), "\r\x1b[K");
+        }
+    }
+}

@@ -1,0 +1,14 @@
+//! sidecar.tmux's helper: records tmux sessions and brings them back.
+//!
+//! Decisions are pure functions over the data of [`model`]; effects live at the edge. Only [`tmux`] runs tmux, only
+//! [`store`] touches the state files, only [`agents::process`] reads the process table. `ARCHITECTURE.md` has the map.
+
+pub mod agents;
+pub mod cli;
+pub mod error;
+pub mod model;
+pub mod plugin;
+pub mod record;
+pub mod restore;
+pub mod store;
+pub mod tmux;

@@ -1,0 +1,5 @@
+//! The `sidecar` program.
+
+fn main() -> std::process::ExitCode {
+    sidecar::cli::main()
+}

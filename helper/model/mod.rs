@@ -1,0 +1,26 @@
+//! Plain data: what is recorded, what is seen, what would be done. No input or output, and no other room is known here.
+
+mod generation;
+mod hint;
+mod ids;
+mod layout;
+mod outcome;
+mod plan;
+mod seen;
+mod shell;
+mod state;
+mod text;
+
+pub use generation::Generation;
+pub use hint::Hint;
+pub use ids::{Ids, is_id};
+pub use layout::{Cell, Layout, Split};
+pub use outcome::{Outcome, OutcomeStatus};
+pub use plan::{Action, Plan, ServerReport, ServerState, Step};
+pub use seen::{Observation, Screen, SeenPane, SeenSession, SeenWindow, TmuxSettings};
+pub use shell::{Closing, Ended, Mark, Pane, Policy, Seen, Shell, Window};
+pub use state::{Bootstrap, Reason, SCHEMA_VERSION, State, Tombstone};
+pub use text::RawText;
+
+/// Milliseconds since the Unix epoch, the unit of every time in the records.
+pub type EpochMs = u64;

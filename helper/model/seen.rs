@@ -1,0 +1,119 @@
+//! What one complete look at a server saw.
+
+use super::{Generation, Layout, RawText};
+
+/// A complete answer of one server.
+#[derive(Clone, Debug)]
+pub struct Observation {
+    /// Which life of it.
+    pub generation: Generation,
+    /// `#{version}` of the server, not of the client.
+    pub version: String,
+    /// Every session.
+    pub sessions: Vec<SeenSession>,
+    /// The options that matter here.
+    pub settings: TmuxSettings,
+}
+
+/// Options of the server, as it gave them; empty where unset.
+#[derive(Clone, Debug, Default)]
+pub struct TmuxSettings {
+    /// `@sidecar-interval`: seconds from one look of the timer to the next.
+    pub interval: String,
+    /// `@sidecar-grace`: seconds.
+    pub grace: String,
+    /// The timer's present token: `<due, epoch ms>.<random>`.
+    pub timer: String,
+}
+
+/// A session.
+#[derive(Clone, Debug, Default)]
+pub struct SeenSession {
+    /// `$3`.
+    pub id: String,
+    /// Its name as tmux shows it.
+    pub name: String,
+    /// `#{session_path}`.
+    pub path: RawText,
+    /// `#{session_group}`, empty for none.
+    pub group: String,
+    /// Clients attached.
+    pub attached: u32,
+    /// Seconds since the Unix epoch; 0 for never.
+    pub last_attached: u64,
+    /// When it was made, seconds since the Unix epoch.
+    pub created: u64,
+    /// When a client last attached or typed, seconds since the Unix epoch.
+    pub activity: u64,
+    /// `@sidecar-shell`.
+    pub tag: String,
+    /// The main checkout of its directory's git repository.
+    pub project: Option<RawText>,
+    /// Its directory's linked git worktree.
+    pub worktree: Option<RawText>,
+    /// Its windows, by index.
+    pub windows: Vec<SeenWindow>,
+}
+
+/// A window at one place of a session; a linked window is seen once for each place.
+#[derive(Clone, Debug, Default)]
+pub struct SeenWindow {
+    /// `@3`.
+    pub id: String,
+    /// Index in the session.
+    pub index: u32,
+    /// The session's current window.
+    pub active: bool,
+    /// The session's last window.
+    pub last: bool,
+    /// Whether the active pane fills it.
+    pub zoomed: bool,
+    /// Whether tmux renames it.
+    pub automatic_rename: bool,
+    /// Its name.
+    pub name: String,
+    /// Its layout; `None` where this version can't read it.
+    pub layout: Option<Layout>,
+    /// Columns.
+    pub width: u32,
+    /// Rows.
+    pub height: u32,
+    /// Its panes, by index.
+    pub panes: Vec<SeenPane>,
+}
+
+/// A pane.
+#[derive(Clone, Debug, Default)]
+pub struct SeenPane {
+    /// `%3`.
+    pub id: String,
+    /// Index in the window.
+    pub index: u32,
+    /// The window's active pane.
+    pub active: bool,
+    /// The window's last pane.
+    pub last: bool,
+    /// Its program has ended (`remain-on-exit`).
+    pub dead: bool,
+    /// The process that tmux started in it.
+    pub pid: i32,
+    /// `#{pane_title}`.
+    pub title: String,
+    /// `@sidecar-pane`.
+    pub tag: String,
+    /// The directory it was started in, by the path that was given.
+    pub start_dir: RawText,
+    /// The command it was started with; `None` for the default one.
+    pub run: Option<String>,
+    /// The foreground program's directory; `None` where it can't be read.
+    pub dir: Option<RawText>,
+    /// Paths by which the user may have come to `dir`, the likeliest first, and which of them lead there.
+    pub logical_dir: Option<RawText>,
+    /// The foreground program's argv; empty at a prompt.
+    pub argv: Vec<RawText>,
+    /// The shell that tmux started is in the foreground and has no child: nothing runs here.
+    pub idle: bool,
+}
+
+/// The lines that a pane shows, without trailing spaces and empty lines at the end, history counted as lines above.
+pub type Screen = Vec<String>;

@@ -1,0 +1,77 @@
+//! The hooks that the plugin sets, as tmux commands.
+
+use crate::tmux::{arg, double_hash, shell_word};
+
+/// The index of every hook of ours: fixed, so that a reload replaces and never stacks, and high, so that it is nobody else's.
+pub(super) const SLOT: u32 = 8420;
+
+/// Events after which the helper looks. What has no hook, or one that fires at each keystroke (the active pane, a name that
+/// tmux itself changes), is the timer's.
+const LOOK_AFTER: &[&str] = &[
+    "session-created",
+    "session-renamed",
+    "window-linked",
+    "window-unlinked",
+    "window-layout-changed",
+    "after-split-window",
+    "client-attached",
+    // `new-session` attaches without `client-attached`.
+    "client-session-changed",
+    "client-detached",
+];
+
+/// A helper call as text for `run-shell`: silent and successful whatever happens, since tmux shows what a hook prints, and its
+/// exit code, over the user's pane. `words` are put in single quotes; they may hold formats of plain values.
+///
+/// tmux 3.5 hands the text to the user's shell, whatever that is: only plain words, then, and `/bin/sh` does the rest.
+pub(super) fn call(helper: &str, words: &[&str]) -> String {
+    let words: String = words.iter().map(|word| format!(" '{word}'")).collect();
+    format!("/bin/sh -c '\"$0\" \"$@\" >/dev/null 2>&1 || true' {}{words}", shell_word(helper))
+}
+
+/// The commands that set every hook.
+pub(super) fn set(helper: &str) -> String {
+    // `run-shell` expands formats; in the helper's path they are literal.
+    let helper = String::from_utf8(double_hash(helper.as_bytes())).unwrap_or_default();
+    let background = |words: &[&str]| format!("run-shell -b {}", arg(call(&helper, words).as_bytes()));
+    let mut script = String::new();
+    for event in LOOK_AFTER {
+        script.push_str(&set_hook(event, &background(&["hook", event])));
+    }
+    // tmux renames windows by itself all the time; only a name that the user gave is worth a look.
+    let renamed = format!("if-shell -F \"#{{automatic-rename}}\" \"\" {}", arg(background(&["hook", "window-renamed"]).as_bytes()));
+    script.push_str(&set_hook("window-renamed", &renamed));
+    // Waited for: the end of the last session ends the server, and of jobs in the background only some would get through.
+    let told = call(&helper, &["hook", "session-closed", "#{hook_session}", "#{S:x}", "#{pid}", "#{start_time}"]);
+    let closed = format!("run-shell {} ; {}", arg(told.as_bytes()), background(&["hook", "session-gone"]));
+    script.push_str(&set_hook("session-closed", &closed));
+    script
+}
+
+fn set_hook(event: &str, command: &str) -> String {
+    format!("set-hook -g {event}[{SLOT}] {}\n", arg(command.as_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_is_silent_and_its_words_are_quoted() {
+        assert_eq!(
+            call("/p/sidecar", &["hook", "x", "#{hook_session}"]),
+            r#"/bin/sh -c '"$0" "$@" >/dev/null 2>&1 || true' '/p/sidecar' 'hook' 'x' '#{hook_session}'"#
+        );
+        assert!(call("/it's", &[]).ends_with(r"'/it'\''s'"));
+    }
+
+    #[test]
+    fn every_hook_has_our_slot_and_no_other() {
+        let script = set("/p #(x)/sidecar");
+        assert!(script.lines().count() > 8);
+        for line in script.lines() {
+            assert!(line.starts_with("set-hook -g ") && line.contains("[8420] "), "{line}");
+            assert!(line.contains("##(x)"), "the path is no format: {line}");
+        }
+    }
+}

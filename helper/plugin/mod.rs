@@ -1,0 +1,9 @@
+//! What tmux calls: hooks, the timer, and the load that sets them up.
+
+mod hook;
+mod hooks;
+mod load;
+mod timer;
+
+pub use hook::{Event, run};
+pub use load::{Loading, load};

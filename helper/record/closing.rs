@@ -1,0 +1,144 @@
+//! Who was closed, who died, and how long a tombstone stands.
+
+use std::time::Duration;
+
+use super::observe::Rules;
+use crate::model::{Closing, Ended, EpochMs, Generation, Hint, Mark, Observation, Reason, Shell, State, Tombstone};
+
+/// Tombstones of closed shells are kept to this number; the oldest go first.
+const CLOSED_KEPT: usize = 200;
+
+/// What a look made of a mark on something that it did not find.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Ripeness {
+    /// It is not old enough, or new: keep what is marked, under this mark.
+    Unripe(Mark),
+    /// A look a grace later in the same life of the server misses it still.
+    Ripe,
+}
+
+/// A mark of another life says nothing here, and one from the future was made by a clock that has been set back since.
+pub(super) fn ripen(mark: Option<&Mark>, generation: &Generation, rules: &Rules) -> Ripeness {
+    match mark.filter(|mark| mark.generation == *generation && mark.at <= rules.now) {
+        Some(mark) if rules.now - mark.at >= rules.grace => Ripeness::Ripe,
+        Some(mark) => Ripeness::Unripe(mark.clone()),
+        None => Ripeness::Unripe(Mark { at: rules.now, generation: generation.clone() }),
+    }
+}
+
+/// Notes on the records what the `session-closed` hook told.
+pub(super) fn apply_hints(state: &mut State, hints: &[Hint]) {
+    for hint in hints {
+        for shell in &mut state.shells {
+            let Some(seen) = &shell.seen else { continue };
+            if hint.is_of(&seen.generation) && seen.session == hint.session {
+                shell.closing = Some(Closing { at: hint.at, generation: seen.generation.clone(), left: hint.left });
+            }
+        }
+    }
+}
+
+/// Marks the shells that this look did not find, and turns ripe marks into tombstones. `found` are the indexes it did find.
+pub(super) fn close_missing(state: &mut State, seen: &Observation, found: &[usize], rules: &Rules, notes: &mut Vec<String>) {
+    let mut keep = Vec::with_capacity(state.shells.len());
+    for (at, mut shell) in std::mem::take(&mut state.shells).into_iter().enumerate() {
+        if found.contains(&at) {
+            keep.push(shell);
+            continue;
+        }
+        if let Some(deleting) = shell.deleting.clone() {
+            notes.push(format!("{} ({}): deleted", shell.id, shell.session));
+            bury(state, shell, Reason::Deleted, deleting.at);
+            continue;
+        }
+        if !shell.lives_in(&seen.generation) || shell.under_restore(&seen.generation) {
+            keep.push(shell);
+            continue;
+        }
+        match ripen(shell.missing.as_ref(), &seen.generation, rules) {
+            Ripeness::Unripe(mark) => {
+                shell.missing = Some(mark);
+                keep.push(shell);
+            }
+            Ripeness::Ripe if group_lives_on(&shell, seen) => {
+                notes.push(format!("{} ({}): closed, its group goes on", shell.id, shell.session));
+            }
+            Ripeness::Ripe => {
+                notes.push(format!("{} ({}): closed", shell.id, shell.session));
+                let at = shell.missing.as_ref().map_or(rules.now, |mark| mark.at);
+                bury(state, shell, Reason::Closed, at);
+            }
+        }
+    }
+    state.shells = keep;
+}
+
+fn group_lives_on(shell: &Shell, seen: &Observation) -> bool {
+    shell.group.as_ref().is_some_and(|group| seen.sessions.iter().any(|session| session.group == *group))
+}
+
+/// Makes a tombstone of a shell.
+pub(super) fn bury(state: &mut State, mut shell: Shell, reason: Reason, at: EpochMs) {
+    shell.missing = None;
+    shell.closing = None;
+    shell.deleting = None;
+    state.tombstones.push(Tombstone { reason, deleted_at: at, shell, extra: serde_json::Map::new() });
+}
+
+/// Makes tombstones of the shells whose deletion was written before their server was gone.
+pub fn bury_deleted(state: &mut State) {
+    let (deleted, kept) = std::mem::take(&mut state.shells).into_iter().partition(|shell| shell.deleting.is_some());
+    state.shells = kept;
+    let deleted: Vec<Shell> = deleted;
+    for shell in deleted {
+        let at = shell.deleting.as_ref().map_or(0, |mark| mark.at);
+        bury(state, shell, Reason::Deleted, at);
+    }
+}
+
+/// How a shell that no look can find any more came to its end; `boot` is the present boot's id.
+///
+/// The last session's own end ends the server, and the hook of that is the only trace: it tells `left` 0 while the records
+/// knew no other shell of that life. With others alive it was a shutdown. After another boot it counts as a death.
+pub fn ended(shell: &Shell, state: &State, hints: &[Hint], boot: &str) -> Ended {
+    let Some(seen) = &shell.seen else { return Ended::Died };
+    let told = shell.closing.as_ref().is_some_and(|closing| closing.generation == seen.generation && closing.left == 0)
+        || hints.iter().any(|hint| hint.is_of(&seen.generation) && hint.session == seen.session && hint.left == 0);
+    let alone = state.shells.iter().filter(|other| other.lives_in(&seen.generation)).count() == 1;
+    if told && alone && seen.generation.boot == boot { Ended::ClosedWithServer } else { Ended::Died }
+}
+
+/// When a tombstone expires; `None` for never.
+pub fn expires_at(tombstone: &Tombstone, retention: Option<Duration>) -> Option<EpochMs> {
+    let retention = u64::try_from(retention?.as_millis()).ok()?;
+    tombstone.deleted_at.checked_add(retention)
+}
+
+/// Whether a tombstone's time is over. Never while the clock is plainly wrong.
+pub fn expired(tombstone: &Tombstone, state: &State, retention: Option<Duration>, now: EpochMs) -> bool {
+    !clock_is_wrong(state, now) && expires_at(tombstone, retention).is_some_and(|at| at <= now)
+}
+
+/// A record from the future: the clock was right when it was made, or it is wrong now.
+fn clock_is_wrong(state: &State, now: EpochMs) -> bool {
+    let shells = state.shells.iter().filter_map(|shell| shell.seen.as_ref()).map(|seen| seen.at);
+    let tombstones = state.tombstones.iter().map(|tombstone| tombstone.deleted_at);
+    // A minute of drift between two clocks is no error.
+    shells.chain(tombstones).max().is_some_and(|latest| latest > now + 60_000)
+}
+
+/// Removes the tombstones whose time is over, and the oldest of too many.
+pub(super) fn purge(state: &mut State, rules: &Rules) {
+    if clock_is_wrong(state, rules.now) {
+        return;
+    }
+    let (retention, now) = (rules.retention, rules.now);
+    state.tombstones.retain(|tombstone| expires_at(tombstone, retention).is_none_or(|at| at > now));
+    let mut closed: Vec<EpochMs> =
+        state.tombstones.iter().filter(|tombstone| tombstone.reason == Reason::Closed).map(|tombstone| tombstone.deleted_at).collect();
+    if closed.len() > CLOSED_KEPT {
+        closed.sort_unstable();
+        let oldest_kept = closed[closed.len() - CLOSED_KEPT];
+        state.tombstones.retain(|tombstone| tombstone.reason != Reason::Closed || tombstone.deleted_at >= oldest_kept);
+    }
+}

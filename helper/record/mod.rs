@@ -1,0 +1,18 @@
+//! Observation + old records -> new records; the rules of closing and of server death.
+//!
+//! All of it is pure but [`take`], which looks, decides and writes.
+
+mod closing;
+mod matching;
+mod observe;
+mod pristine;
+mod project;
+mod take;
+mod windows;
+
+pub use closing::{bury_deleted, ended, expired, expires_at};
+pub use observe::{Changes, Rules, Tags, observe};
+pub use project::of as project_of;
+pub use take::{
+    ANSWER_LIMIT, INTERVAL, RandomIds, Recorded, Settings, add_projects, decide, look, now, record, record_after, stuck_generations,
+};

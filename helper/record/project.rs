@@ -1,0 +1,59 @@
+//! Which git checkout a directory lies in, read from the files that git keeps; git itself is not run.
+
+use std::path::{Path, PathBuf};
+
+use crate::model::RawText;
+
+/// The main checkout of `dir`'s repository, and the linked worktree that `dir` lies in, if it is one.
+pub fn of(dir: &Path) -> (Option<RawText>, Option<RawText>) {
+    for top in dir.ancestors() {
+        let git = top.join(".git");
+        let Ok(data) = fs_err::metadata(&git) else { continue };
+        if data.is_dir() {
+            return (Some(top.into()), None);
+        }
+        return match main_checkout(&git) {
+            Some(main) => (Some(main.into()), Some(top.into())),
+            // A submodule: a checkout of its own.
+            None => (Some(top.into()), None),
+        };
+    }
+    (None, None)
+}
+
+/// A linked worktree's `.git` is a file `gitdir: MAIN/.git/worktrees/NAME`.
+fn main_checkout(git: &Path) -> Option<PathBuf> {
+    let text = fs_err::read_to_string(git).ok()?;
+    let link = PathBuf::from(text.strip_prefix("gitdir:")?.trim());
+    let link = if link.is_absolute() { link } else { git.parent()?.join(link) };
+    let worktrees = link.parent()?;
+    if worktrees.file_name()? != "worktrees" {
+        return None;
+    }
+    let common = worktrees.parent()?;
+    // A bare repository has no checkout: the repository itself stands for the project.
+    let main = if common.file_name()? == ".git" { common.parent()? } else { common };
+    Some(fs_err::canonicalize(main).unwrap_or_else(|_| main.to_owned()))
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "a test makes the files that git makes")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_worktree_belongs_to_its_main_checkout() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = fs_err::canonicalize(dir.path()).unwrap();
+        for folder in ["main/.git/worktrees/fix", "main/src/deep", "fix/src", "sub/.git-not", "plain"] {
+            fs_err::create_dir_all(root.join(folder)).unwrap();
+        }
+        fs_err::write(root.join("fix/.git"), format!("gitdir: {}\n", root.join("main/.git/worktrees/fix").display())).unwrap();
+        fs_err::write(root.join("sub/.git"), "gitdir: ../main/.git/modules/sub\n").unwrap();
+        let main: RawText = root.join("main").into();
+        assert_eq!(of(&root.join("main/src/deep")), (Some(main.clone()), None));
+        assert_eq!(of(&root.join("fix/src")), (Some(main), Some(root.join("fix").into())));
+        assert_eq!(of(&root.join("sub")), (Some(root.join("sub").into()), None));
+        assert_eq!(of(&root.join("plain")), (None, None));
+    }
+}

@@ -1,0 +1,180 @@
+//! A look with its effects: ask the server, decide, write, put the ids on what lives.
+
+use std::time::Duration;
+
+use super::observe::{Changes, Rules, observe};
+use super::{pristine, project};
+use crate::agents::process;
+use crate::error::{Error, Result};
+use crate::model::{EpochMs, Generation, Hint, Ids, Observation, Screen, State};
+use crate::store::{Config, Level, Lock, Store};
+use crate::tmux::{Server, Via};
+
+/// How long tmux may take to answer.
+pub const ANSWER_LIMIT: Duration = Duration::from_secs(5);
+/// `@sidecar-grace`, in seconds, where it is unset or no number.
+const GRACE: f64 = 10.0;
+/// `@sidecar-interval`, in seconds, where it is unset or no number.
+pub const INTERVAL: f64 = 15.0;
+
+/// The times that the server's options set.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// In ms.
+    pub grace: EpochMs,
+    /// In seconds.
+    pub interval: f64,
+}
+
+impl Settings {
+    /// Reads them; what is no positive number of seconds (a day at most) counts as unset.
+    pub fn of(seen: &Observation) -> Self {
+        let seconds = |text: &str, default: f64, least: f64| {
+            text.trim().parse().ok().filter(|number: &f64| number.is_finite() && (least..=86_400.0).contains(number)).unwrap_or(default)
+        };
+        let grace = Duration::from_secs_f64(seconds(&seen.settings.grace, GRACE, 0.0));
+        Self { grace: u64::try_from(grace.as_millis()).unwrap_or(u64::MAX), interval: seconds(&seen.settings.interval, INTERVAL, 0.1) }
+    }
+}
+
+/// What a look brought.
+pub struct Recorded {
+    /// What was seen.
+    pub seen: Observation,
+    /// What was made of it.
+    pub changes: Changes,
+    /// Whether `shells.json` was written.
+    pub written: bool,
+}
+
+/// Milliseconds since the Unix epoch.
+pub fn now() -> EpochMs {
+    std::time::SystemTime::now()
+        .duration_since(std::time::UNIX_EPOCH)
+        .map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
+}
+
+/// The recorded generations, other than `present`, whose server still lives.
+pub fn stuck_generations(state: &State, present: Option<&Generation>) -> Vec<Generation> {
+    let mut others: Vec<&Generation> = Vec::new();
+    // With nobody answering, the last one that did may live on without a single shell of its own.
+    let last = state.generation.iter().filter(|_| present.is_none());
+    for generation in state.shells.iter().filter_map(|shell| shell.seen.as_ref()).map(|seen| &seen.generation).chain(last) {
+        if Some(generation) != present && !others.contains(&generation) {
+            others.push(generation);
+        }
+    }
+    others.into_iter().filter(|generation| process::lives(generation)).cloned().collect()
+}
+
+/// One look. `Err` with code `other_server` if another server answers than the one this process runs in.
+pub fn look(server: &Server) -> Result<Observation> {
+    let mut seen = server
+        .look(ANSWER_LIMIT)
+        .map_err(|failure| Error::failed("no_answer", format!("the tmux server at {}: {failure}", server.socket().display())))?;
+    if let Via::Inside(pid) = *server.via() {
+        if pid != seen.generation.pid {
+            return Err(Error::failed(
+                "other_server",
+                format!("the server of this process has pid {pid}, but {} answers at {}", seen.generation.pid, server.socket().display()),
+            )
+            .hint(format!("kill -USR1 {pid} makes tmux create its socket again")));
+        }
+    }
+    add_projects(&mut seen);
+    Ok(seen)
+}
+
+/// Finds each session's project and worktree.
+pub fn add_projects(seen: &mut Observation) {
+    for session in &mut seen.sessions {
+        (session.project, session.worktree) = project::of(session.path.as_path());
+    }
+}
+
+/// What the records become by `seen`, without writing anything.
+pub fn decide(server: &Server, config: &Config, old: &State, seen: &Observation, hints: &[Hint], ids: &mut dyn Ids) -> Changes {
+    let screen = bootstrap_screen(server, old, seen);
+    let ignored = config.clone();
+    let rules = Rules {
+        now: now(),
+        grace: Settings::of(seen).grace,
+        retention: config.retention,
+        ignored: Box::new(move |name| ignored.ignores(name)),
+        stuck: stuck_generations(old, Some(&seen.generation)),
+    };
+    observe(old, seen, hints, screen.as_ref(), &rules, ids)
+}
+
+/// The screen of the session that may be pristine, unless it is recorded already.
+fn bootstrap_screen(server: &Server, state: &State, seen: &Observation) -> Option<Screen> {
+    let session = pristine::candidate(seen)?;
+    let known = state
+        .shells
+        .iter()
+        .any(|shell| shell.lives_in(&seen.generation) && shell.seen.as_ref().is_some_and(|own| own.session == session.id));
+    if known {
+        return None;
+    }
+    server.screen(&session.windows[0].panes[0].id, ANSWER_LIMIT).ok()
+}
+
+/// A look that is written down, under the lock.
+///
+/// # Errors
+/// No whole answer, another server, or records that can't be read or written: the records are as they were then.
+pub fn record(server: &Server, store: &Store, config: &Config, held: &Lock) -> Result<Recorded> {
+    record_after(server, store, config, held, |_, _| ())
+}
+
+/// The same, with the records changed by `prepare` before the look is applied to them; one write for both.
+///
+/// # Errors
+/// As for [`record`].
+pub fn record_after(
+    server: &Server,
+    store: &Store,
+    config: &Config,
+    held: &Lock,
+    prepare: impl FnOnce(&mut State, &Observation),
+) -> Result<Recorded> {
+    let hints = store.hints();
+    let seen = look(server)?;
+    let loaded = store.load()?;
+    let mut prepared = loaded.state.clone();
+    prepare(&mut prepared, &seen);
+    for notice in &loaded.notices {
+        store.log(Level::Warn, "load", notice);
+    }
+    let changes = decide(server, config, &prepared, &seen, &hints, &mut RandomIds);
+    let written = store.save(held, &loaded, &changes.state, now())?;
+    store.drop_hints(held, &hints);
+    store.touch(held);
+    for note in &changes.notes {
+        store.log(Level::Info, "record", note);
+    }
+    if !changes.tags.shells.is_empty() || !changes.tags.panes.is_empty() {
+        if let Err(failure) = server.tag(&seen.generation, &changes.tags.shells, &changes.tags.panes, ANSWER_LIMIT) {
+            // The next look finds them by their live ids and tries again.
+            store.log(Level::Warn, "tag", &failure.to_string());
+        }
+    }
+    Ok(Recorded { seen, changes, written })
+}
+
+/// Ids of ten random characters.
+pub struct RandomIds;
+
+impl Ids for RandomIds {
+    fn fresh(&mut self, prefix: &str) -> String {
+        const DIGITS: &[u8] = b"0123456789abcdefghijklmnopqrstuvwxyz";
+        // Without random bytes from the system the time still makes ids differ.
+        let mut number = getrandom::u64().unwrap_or_else(|_| now().wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let mut id = format!("{prefix}-");
+        for _ in 0..10 {
+            id.push(char::from(DIGITS[usize::try_from(number % 36).unwrap_or(0)]));
+            number /= 36;
+        }
+        id
+    }
+}

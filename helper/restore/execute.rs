@@ -1,0 +1,341 @@
+//! Carries a plan out, step by step, and can be killed at any of them: the next run goes on from what lives.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use super::script::{self, Dirs, Live};
+use super::situation::{is_dir, resolve, situation};
+use crate::agents::process;
+use crate::error::Result;
+use crate::model::{Action, Generation, Mark, Observation, Outcome, OutcomeStatus, Plan, Shell, State, Step};
+use crate::record::{look, now, record_after};
+use crate::store::{Config, Level, Store};
+use crate::tmux::{Failure, Server};
+
+/// How long one tmux call of a restore may take; a server that starts runs the user's tmux.conf first.
+const CALL_LIMIT: Duration = Duration::from_secs(30);
+/// How long the lock of the records is waited for.
+const LOCK_LIMIT: Duration = Duration::from_secs(10);
+/// How long another restore is waited for.
+const RESTORE_LIMIT: Duration = Duration::from_secs(120);
+/// After so many tries what still lacks something has failed.
+const ROUNDS: usize = 5;
+
+/// Told after each shell: how many are done, and of how many.
+pub type Progress<'a> = &'a mut dyn FnMut(usize, usize);
+
+/// Restores what the plan says, of the shells with the ids in `selected`, all if it is `None`.
+///
+/// # Errors
+/// The records can't be read or written, or another restore does not end. What tmux refuses is an outcome, not an error.
+pub fn restore(
+    server: &Server,
+    store: &Store,
+    config: &Config,
+    selected: Option<&[String]>,
+    dry_run: bool,
+    progress: Progress,
+) -> Result<(Plan, Vec<Outcome>)> {
+    // Two restores at once end as one: the second finds everything there.
+    let _alone = if dry_run { None } else { Some(store.lock_restore(RESTORE_LIMIT)?) };
+    let situation = situation(server, store, config)?;
+    let plan = situation.plan();
+    let chosen = |step: &Step| selected.is_none_or(|ids| ids.contains(&step.shell));
+    let mut outcomes: Vec<Outcome> = plan.steps.iter().map(|step| if chosen(step) { expected(step) } else { not_selected(step) }).collect();
+    let wanted: Vec<&Shell> = plan
+        .steps
+        .iter()
+        .filter(|step| chosen(step) && step.action == Action::RecreateShell)
+        .filter_map(|step| situation.state.shells.iter().find(|shell| shell.id == step.shell))
+        .collect();
+    if dry_run || wanted.is_empty() {
+        return Ok((plan, outcomes));
+    }
+    let mut run = Run {
+        server,
+        store,
+        config,
+        generation: situation.seen.as_ref().map(|seen| seen.generation.clone()),
+        dirs: wanted.iter().map(|shell| (shell.id.clone(), directories(shell))).collect(),
+        results: HashMap::new(),
+    };
+    run.mark(&wanted)?;
+    let ended = run.make(&wanted, progress).and_then(|()| run.finish(&wanted));
+    if let Err(why) = ended {
+        store.log(Level::Warn, "restore", &why);
+        run.skip_rest(&wanted, &why);
+    }
+    for outcome in &mut outcomes {
+        if let Some((status, reason, detail)) = run.results.remove(&outcome.shell) {
+            (outcome.status, outcome.reason) = (status, reason.to_owned());
+            if !detail.is_empty() {
+                outcome.detail = detail;
+            }
+        }
+        store.log(
+            Level::Info,
+            "restore",
+            &format!("{} ({}): {} ({})", outcome.shell, outcome.session, outcome.status.word(), outcome.reason),
+        );
+    }
+    Ok((plan, outcomes))
+}
+
+/// What a step leads to if tmux refuses nothing.
+fn expected(step: &Step) -> Outcome {
+    let status = match step.action {
+        Action::Reattach => OutcomeStatus::Reattached,
+        Action::Skip => OutcomeStatus::Skipped,
+        Action::Refuse => OutcomeStatus::Refused,
+        Action::Manual => OutcomeStatus::Manual,
+        Action::RecreateShell => OutcomeStatus::Restored,
+    };
+    Outcome {
+        shell: step.shell.clone(),
+        session: step.session.clone(),
+        name: step.name.clone(),
+        status,
+        reason: step.reason.to_owned(),
+        detail: step.detail.clone(),
+    }
+}
+
+fn not_selected(step: &Step) -> Outcome {
+    Outcome { status: OutcomeStatus::Skipped, reason: "not_selected".into(), detail: "not selected".into(), ..expected(step) }
+}
+
+/// Where each pane opens, checked now.
+fn directories(shell: &Shell) -> Dirs {
+    shell.panes().map(|pane| (pane.id.clone(), script::pane_dir(shell, pane, &is_dir, &resolve).0)).collect()
+}
+
+/// Why the run can't go on.
+type Ended = String;
+
+struct Run<'a> {
+    server: &'a Server,
+    store: &'a Store,
+    config: &'a Config,
+    /// `None` until the first call has started the server.
+    generation: Option<Generation>,
+    dirs: HashMap<String, Dirs>,
+    results: HashMap<String, (OutcomeStatus, &'static str, String)>,
+}
+
+impl Run<'_> {
+    /// From here on no look takes windows or panes from these records.
+    fn mark(&self, shells: &[&Shell]) -> Result<()> {
+        let mark = match &self.generation {
+            Some(generation) => Mark { at: now(), generation: generation.clone() },
+            None => Mark::before_start(now(), &process::boot_id()),
+        };
+        self.change_state(|state| {
+            for shell in &mut state.shells {
+                if shells.iter().any(|wanted| wanted.id == shell.id) {
+                    shell.restoring = Some(mark.clone());
+                }
+            }
+        })
+    }
+
+    fn change_state(&self, change: impl FnOnce(&mut State)) -> Result<()> {
+        let held = self.store.lock(LOCK_LIMIT)?;
+        let loaded = self.store.load()?;
+        let mut state = loaded.state.clone();
+        change(&mut state);
+        self.store.save(&held, &loaded, &state, now()).map(drop)
+    }
+
+    /// Makes each session in a call of its own.
+    fn make(&mut self, shells: &[&Shell], progress: Progress) -> std::result::Result<(), Ended> {
+        let total = shells.len();
+        for (done, shell) in shells.iter().enumerate() {
+            progress(done, total);
+            if !is_dir(shell.work_dir.as_path()) {
+                let detail = format!("its directory is missing: {}", shell.work_dir.display());
+                self.results.insert(shell.id.clone(), (OutcomeStatus::Refused, "directory_missing", detail));
+                continue;
+            }
+            let script = script::create(shell, self.generation.as_ref(), &self.dirs[&shell.id]);
+            let errors = if self.generation.is_some() { self.call(&script)? } else { self.start(&script)? };
+            if !errors.is_empty() {
+                self.store.log(Level::Warn, "restore", &format!("{} ({}): {errors}", shell.id, shell.session));
+                self.results.insert(shell.id.clone(), (OutcomeStatus::Failed, "tmux_refused", errors));
+            }
+        }
+        progress(total, total);
+        Ok(())
+    }
+
+    /// Runs a script; what tmux says of its commands comes back as text.
+    fn call(&self, script: &str) -> std::result::Result<String, Ended> {
+        let reply = self.server.call(&["source-file", "-"], Some(script.as_bytes()), CALL_LIMIT).map_err(|failure| gone(&failure))?;
+        let said = if reply.ok { String::new() } else { reply.stderr };
+        if said.contains("server exited") || said.contains("lost server") {
+            return Err(said);
+        }
+        Ok(said)
+    }
+
+    /// Runs the first script in a server that it starts.
+    fn start(&mut self, script: &str) -> std::result::Result<String, Ended> {
+        let reply = self.server.start(script.as_bytes(), CALL_LIMIT).map_err(|failure| gone(&failure))?;
+        let seen = self.look()?;
+        self.generation = Some(seen.generation);
+        Ok(if reply.ok { String::new() } else { reply.stderr })
+    }
+
+    fn look(&self) -> std::result::Result<Observation, Ended> {
+        let seen = look(self.server).map_err(|error| error.message)?;
+        match &self.generation {
+            Some(generation) if *generation != seen.generation => Err("another server answers now".into()),
+            _ => Ok(seen),
+        }
+    }
+
+    /// Adds what is missing, then what needs live ids, until nothing is left to do; then the records follow.
+    fn finish(&mut self, shells: &[&Shell]) -> std::result::Result<(), Ended> {
+        let mut pending: Vec<&Shell> =
+            shells.iter().copied().filter(|shell| !matches!(self.results.get(&shell.id), Some((OutcomeStatus::Refused, ..)))).collect();
+        let everything = self.state_shells(shells)?;
+        let mut names = vec![0; pending.len()];
+        let mut finished: Vec<&Shell> = Vec::new();
+        for round in 0..ROUNDS {
+            let seen = self.look()?;
+            let owners = owners(&everything, &seen);
+            let mut commands = String::new();
+            let mut next = Vec::new();
+            for (at, shell) in pending.iter().enumerate() {
+                let Some(session) = seen.sessions.iter().find(|session| session.tag == shell.id) else { continue };
+                let live = Live::of(shell, session);
+                let named = session.name != script::working_name(shell);
+                if !live.missing(shell).is_empty() {
+                    commands.push_str(&script::complete(shell, &live, &self.dirs[&shell.id]));
+                } else if round > 0 && named && script::links_stand(shell, session, &owners) {
+                    finished.push(shell);
+                    continue;
+                } else {
+                    commands.push_str(&script::finish(shell, &live, &owners, names[at]));
+                    names[at] += 1;
+                }
+                next.push((*shell, names[at]));
+            }
+            pending = next.iter().map(|(shell, _)| *shell).collect();
+            names = next.iter().map(|(_, name)| *name).collect();
+            if pending.is_empty() {
+                break;
+            }
+            if !commands.is_empty() {
+                let said = self.call(&commands)?;
+                if !said.is_empty() {
+                    self.store.log(Level::Warn, "restore", &said);
+                }
+            }
+        }
+        self.settle(shells, &finished)
+    }
+
+    /// The shells of this run as they are recorded now, and all others, which may own linked windows.
+    fn state_shells(&self, shells: &[&Shell]) -> std::result::Result<Vec<Shell>, Ended> {
+        let loaded = self.store.load().map_err(|error| error.message)?;
+        Ok(loaded
+            .state
+            .shells
+            .into_iter()
+            .map(|shell| shells.iter().find(|wanted| wanted.id == shell.id).map_or(shell, |wanted| (*wanted).clone()))
+            .collect())
+    }
+
+    /// Writes what came back into the records, and takes the marks off.
+    fn settle(&mut self, shells: &[&Shell], finished: &[&Shell]) -> std::result::Result<(), Ended> {
+        let held = self.store.lock(LOCK_LIMIT).map_err(|error| error.message)?;
+        let done = |id: &str| finished.iter().any(|shell| shell.id == id);
+        let recorded = record_after(self.server, self.store, self.config, &held, |state, seen| {
+            for shell in state.shells.iter_mut().filter(|shell| done(&shell.id)) {
+                shell.restoring = None;
+                take_shown_names(shell, seen);
+            }
+        });
+        let seen = recorded.map_err(|error| error.message)?.seen;
+        for shell in shells {
+            if matches!(self.results.get(&shell.id), Some((OutcomeStatus::Refused, ..))) {
+                continue;
+            }
+            let result = if done(&shell.id) {
+                (OutcomeStatus::Restored, "restored", moved_panes(shell, &seen, &self.dirs[&shell.id]))
+            } else {
+                let said = self.results.remove(&shell.id).map(|(_, _, said)| said).unwrap_or_default();
+                (
+                    OutcomeStatus::Failed,
+                    "tmux_refused",
+                    if said.is_empty() { "tmux did not make all of it: see the log".into() } else { said },
+                )
+            };
+            self.results.insert(shell.id.clone(), result);
+        }
+        Ok(())
+    }
+
+    /// The server changed or went away: what has no result yet was not come to.
+    fn skip_rest(&mut self, shells: &[&Shell], why: &str) {
+        for shell in shells {
+            self.results
+                .entry(shell.id.clone())
+                .or_insert_with(|| (OutcomeStatus::Skipped, "server_changed", format!("the run ended before it: {why}")));
+        }
+    }
+}
+
+fn gone(failure: &Failure) -> Ended {
+    format!("tmux: {failure}")
+}
+
+/// The live id of each recorded window, by its stable id.
+fn owners<'a>(shells: &'a [Shell], seen: &'a Observation) -> HashMap<&'a str, &'a str> {
+    let mut owners = HashMap::new();
+    let by_pane: HashMap<&str, &str> = seen
+        .sessions
+        .iter()
+        .flat_map(|session| &session.windows)
+        .flat_map(|window| window.panes.iter().map(move |pane| (pane.tag.as_str(), window.id.as_str())))
+        .collect();
+    for window in shells.iter().flat_map(Shell::own_windows) {
+        if let Some(live) = window.panes.iter().find_map(|pane| by_pane.get(pane.id.as_str())) {
+            owners.entry(window.id.as_str()).or_insert(*live);
+        }
+    }
+    owners
+}
+
+/// What this server made of the names is no rename.
+fn take_shown_names(shell: &mut Shell, seen: &Observation) {
+    let Some(session) = seen.sessions.iter().find(|session| session.tag == shell.id) else { return };
+    shell.seen_as = (session.name != shell.session).then(|| session.name.clone());
+    for window in shell.windows.iter_mut().filter(|window| !window.linked && !window.automatic_rename) {
+        let shown = session.windows.iter().find(|other| other.panes.iter().any(|pane| window.panes.iter().any(|own| own.id == pane.tag)));
+        if let Some(shown) = shown {
+            window.seen_as = (shown.name != window.name).then(|| shown.name.clone());
+        }
+    }
+}
+
+/// Says which panes did not open in their recorded directory.
+fn moved_panes(shell: &Shell, seen: &Observation, dirs: &Dirs) -> String {
+    let mut said = Vec::new();
+    let live: HashMap<&str, &crate::model::SeenPane> = seen
+        .sessions
+        .iter()
+        .flat_map(|session| &session.windows)
+        .flat_map(|window| &window.panes)
+        .map(|pane| (pane.tag.as_str(), pane))
+        .collect();
+    for pane in shell.panes() {
+        let (Some(opened), Some(now)) = (dirs.get(&pane.id), live.get(pane.id.as_str())) else { continue };
+        if resolve(opened.as_path()).is_none_or(|real| real != pane.dir.as_path()) {
+            said.push(format!("a pane opened in {}: its own directory is missing ({})", opened.display(), pane.dir.display()));
+        } else if now.start_dir != *opened && now.dir.as_ref() != Some(&pane.dir) {
+            said.push(format!("a pane did not open in {}", pane.dir.display()));
+        }
+    }
+    said.join("; ")
+}

@@ -1,0 +1,118 @@
+//! What a restore would do: pure, the first rule that fits decides.
+
+use std::path::Path;
+
+use crate::model::{Action, Ended, EpochMs, Generation, Hint, Observation, Plan, Policy, ServerReport, ServerState, Shell, State, Step};
+use crate::record::ended;
+
+/// What a plan is made from.
+pub struct Facts<'a> {
+    /// The records, as the present look makes them.
+    pub state: &'a State,
+    /// The records as they stand on disk: what they did not know alive was adopted by this look.
+    pub before: &'a State,
+    /// What no look has read yet of the `session-closed` hook.
+    pub hints: &'a [Hint],
+    /// What lives.
+    pub seen: Option<&'a Observation>,
+    /// The live id of a session that nobody used yet.
+    pub pristine: Option<&'a str>,
+    /// What is known of the server.
+    pub server: ServerReport,
+    /// Recorded generations of other servers that still live.
+    pub stuck: &'a [Generation],
+    /// Whether a directory is there.
+    pub is_dir: &'a dyn Fn(&Path) -> bool,
+    /// The present boot's id.
+    pub boot: &'a str,
+    /// The present time.
+    pub now: EpochMs,
+    /// Whether this version may write the records.
+    pub writable: bool,
+}
+
+/// The plan: a step for each shell, by project, then name.
+pub fn plan(facts: &Facts) -> Plan {
+    let mut steps: Vec<Step> = facts.state.shells.iter().map(|shell| step(shell, facts)).collect();
+    steps.sort_by(|a, b| (&a.project, &a.name, &a.shell).cmp(&(&b.project, &b.name, &b.shell)));
+    Plan { server: facts.server.clone(), steps }
+}
+
+fn step(shell: &Shell, facts: &Facts) -> Step {
+    let (action, reason, detail) = verdict(shell, facts);
+    Step {
+        shell: shell.id.clone(),
+        session: shell.session.clone(),
+        name: shell.name.clone(),
+        project: shell.project.as_ref().map(|project| project.display().into_owned()),
+        work_dir: shell.work_dir.display().into_owned(),
+        action,
+        reason,
+        detail,
+        policy: shell.policy,
+        windows: shell.windows.len(),
+        panes: shell.panes().count(),
+    }
+}
+
+fn verdict(shell: &Shell, facts: &Facts) -> (Action, &'static str, String) {
+    if !facts.writable {
+        return (Action::Refuse, "state_newer", "the records are of a newer version of sidecar: update it".into());
+    }
+    let here = facts.seen.filter(|seen| shell.lives_in(&seen.generation));
+    if let Some(seen) = here {
+        if shell.missing.is_some() {
+            return (Action::Skip, "closing", "its session was closed just now".into());
+        }
+        if shell.under_restore(&seen.generation) {
+            return (Action::RecreateShell, "cut_short", "a restore of it was cut short: it gets what is missing".into());
+        }
+        let known_before = facts.before.shells.iter().any(|before| before.id == shell.id && before.lives_in(&seen.generation));
+        if !known_before {
+            return (Action::Reattach, "adopted", "another tool made it again, with the same directories".into());
+        }
+        return (Action::Reattach, "already_running", "already running".into());
+    }
+    if let Some(stuck) = shell.seen.as_ref().filter(|known| facts.stuck.contains(&known.generation)) {
+        let pid = stuck.generation.pid;
+        return (
+            Action::Refuse,
+            "server_stuck",
+            format!("its server, pid {pid}, lives without its socket: kill -USR1 {pid} brings it back"),
+        );
+    }
+    match facts.server.state {
+        ServerState::Stuck if facts.seen.is_none() => {
+            return (Action::Refuse, "server_stuck", facts.server.detail.clone().unwrap_or_default());
+        }
+        ServerState::Unknown => return (Action::Refuse, "server_unknown", facts.server.detail.clone().unwrap_or_default()),
+        ServerState::Running | ServerState::Gone | ServerState::Stuck => {}
+    }
+    if shell.policy == Policy::Never {
+        return (Action::Skip, "policy_never", "its policy is never".into());
+    }
+    if let Some(holder) = facts.seen.and_then(|seen| name_holder(shell, seen, facts.pristine)) {
+        return (Action::Refuse, "name_taken", format!("another session ({holder}) has its name: rename that one, or this shell"));
+    }
+    if !(facts.is_dir)(shell.work_dir.as_path()) {
+        return (Action::Refuse, "directory_missing", format!("its directory is missing: {}", shell.work_dir.display()));
+    }
+    let panes = shell.panes().count();
+    if panes > 0 && shell.panes().all(|pane| pane.run.is_some()) {
+        return (Action::Manual, "run_command", "it was started to run a command, which is yours to start again".into());
+    }
+    let lost = shell.panes().filter(|pane| !(facts.is_dir)(pane.dir.as_path())).count();
+    let with = if lost > 0 { format!("; {lost} of {panes} panes open in its own directory, theirs are missing") } else { String::new() };
+    match ended(shell, facts.state, facts.hints, facts.boot) {
+        Ended::ClosedWithServer => {
+            (Action::RecreateShell, "closed_with_server", format!("it was closed as the last session, and its server ended with it{with}"))
+        }
+        Ended::Died => (Action::RecreateShell, "died_with_server", format!("it died with its server{with}")),
+    }
+}
+
+/// The live session that has the shell's name; one that nobody used gives way.
+fn name_holder<'a>(shell: &Shell, seen: &'a Observation, pristine: Option<&str>) -> Option<&'a str> {
+    let holder = seen.sessions.iter().find(|session| session.name == shell.session)?;
+    (pristine != Some(holder.id.as_str())).then_some(holder.id.as_str())
+}

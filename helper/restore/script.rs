@@ -1,0 +1,277 @@
+//! The commands that make a shell again: pure text for `source-file -`, which has no 16 KB limit.
+//!
+//! A session is made under a name of Sidecar's own, so that every target is exact whatever tmux makes of the real name, and
+//! carries `@sidecar-shell` from the command list that creates it. It gets its real name last.
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use crate::model::{Generation, Pane, RawText, SeenSession, SeenWindow, Shell, Window};
+use crate::tmux::{arg, double_hash, name_from_shown};
+
+/// The name that a session has while it is made. Ids are plain, so it is exact in any target.
+pub(super) fn working_name(shell: &Shell) -> String {
+    format!("sidecar-restore-{}", shell.id)
+}
+
+/// The names to ask for, the best first: what tmux shows as the recorded name, that name itself, and one that all take.
+pub(super) fn wanted_names(shell: &Shell) -> Vec<Vec<u8>> {
+    let plain: String = shell.session.chars().map(|c| if c.is_alphanumeric() || "-_ ".contains(c) { c } else { '_' }).collect();
+    let plain = if plain.trim().is_empty() { shell.id.clone() } else { plain };
+    let mut names = vec![name_from_shown(&shell.session), shell.session.clone().into_bytes(), plain.into_bytes()];
+    names.dedup();
+    names
+}
+
+/// The directory to open a pane in, and whether it is the recorded one; `None` if neither it nor the shell's is there.
+pub(super) fn pane_dir(
+    shell: &Shell,
+    pane: &Pane,
+    is_dir: &dyn Fn(&Path) -> bool,
+    resolve: &dyn Fn(&Path) -> Option<PathBuf>,
+) -> (RawText, bool) {
+    if let Some(logical) = &pane.logical_dir {
+        if resolve(logical.as_path()).is_some_and(|real| real == pane.dir.as_path()) {
+            return (logical.clone(), true);
+        }
+    }
+    if is_dir(pane.dir.as_path()) { (pane.dir.clone(), true) } else { (shell.work_dir.clone(), false) }
+}
+
+/// Where each pane of a shell opens, by the pane's id.
+pub(super) type Dirs = HashMap<String, RawText>;
+
+/// A format argument: `#` made literal, then quoted.
+fn format_arg(bytes: &[u8]) -> String {
+    arg(&double_hash(bytes))
+}
+
+/// Commands that only the server of this generation carries out, and only as long as no session has the shell's id.
+fn guarded(shell: &Shell, generation: Option<&Generation>, commands: &str) -> String {
+    let free = format!("#{{==:#{{m:*|{}|*,|#{{S:#{{@sidecar-shell}}|}}}},0}}", shell.id);
+    let guard = match generation {
+        Some(generation) => format!("#{{&&:#{{==:#{{pid}},{}}},{free}}}", generation.pid),
+        None => free,
+    };
+    format!("if-shell -F {} {{\n{commands}}}\n", arg(guard.as_bytes()))
+}
+
+/// Makes the session with its windows and panes. Linked windows and what needs live ids come later: see [`finish`].
+pub(super) fn create(shell: &Shell, generation: Option<&Generation>, dirs: &Dirs) -> String {
+    let name = working_name(shell);
+    let session = format!("={name}:");
+    let mut out = String::new();
+    let mut own: Vec<&Window> = shell.own_windows().collect();
+    // The session's first window is made with it; the others follow in their order.
+    own.sort_by_key(|window| window.index);
+    let size = own.iter().find(|window| window.active).or(own.first()).filter(|window| window.width > 0 && window.height > 0);
+    let (width, height) = size.map_or((80, 24), |window| (window.width, window.height));
+    let first_pane = own.first().and_then(|window| window.panes.first());
+    let _ = writeln!(
+        out,
+        "new-session -d -s {name} -x {width} -y {height} -c {} ; set-option -t {session} destroy-unattached off ; set-option -t {session} @sidecar-shell {} ; set-option -t {session} renumber-windows off",
+        format_arg(shell.work_dir.as_bytes()),
+        shell.id
+    );
+    let mut taken: Vec<u32> = Vec::new();
+    for (at, window) in own.iter().enumerate() {
+        let index = free_index(&taken, window.index);
+        taken.push(index);
+        let target = format!("={name}:{index}");
+        if at == 0 {
+            // `-k`: base-index may have put it there already.
+            let _ =
+                writeln!(out, "if-shell -F -t {session} \"#{{!=:#{{window_index}},{index}}}\" {{ move-window -s {session} -t {target} }}");
+            if let Some(pane) = first_pane {
+                // A session's own directory and its first pane's are one option of new-session.
+                if dirs.get(&pane.id) != Some(&shell.work_dir) {
+                    let _ = writeln!(out, "respawn-pane -k -t {target} -c {}", format_arg(dir_of(dirs, pane, shell).as_bytes()));
+                }
+            }
+        } else {
+            let first = window.panes.first().map_or(&shell.work_dir, |pane| dir_of(dirs, pane, shell));
+            let _ = writeln!(out, "new-window -d -t {target} -c {}", format_arg(first.as_bytes()));
+        }
+        panes(&mut out, shell, window, &target, dirs);
+    }
+    let _ = writeln!(out, "set-option -u -t {session} renumber-windows");
+    if let Some(name) = wanted_names(shell).first() {
+        let _ = writeln!(out, "rename-session -t {session} -- {}", format_arg(name));
+    }
+    guarded(shell, generation, &out)
+}
+
+fn dir_of<'a>(dirs: &'a Dirs, pane: &Pane, shell: &'a Shell) -> &'a RawText {
+    dirs.get(&pane.id).unwrap_or(&shell.work_dir)
+}
+
+/// The panes of a window that has its first one, and what the window looks like.
+fn panes(out: &mut String, shell: &Shell, window: &Window, target: &str, dirs: &Dirs) {
+    for (at, pane) in window.panes.iter().enumerate() {
+        if at > 0 {
+            let _ = writeln!(out, "split-window -t {target} -c {}", format_arg(dir_of(dirs, pane, shell).as_bytes()));
+            // Room for the next one.
+            let _ = writeln!(out, "select-layout -t {target} tiled");
+        }
+        // The pane just made is the window's active one.
+        let _ = writeln!(out, "set-option -p -t {target} @sidecar-pane {}", pane.id);
+        if !pane.title.is_empty() {
+            let _ = writeln!(out, "select-pane -t {target} -T {}", format_arg(pane.title.as_bytes()));
+        }
+    }
+    if let Some(layout) = window.layout.as_ref().filter(|layout| window.panes.len() > 1 && layout.pane_count() == window.panes.len()) {
+        let _ = writeln!(out, "select-layout -t {target} {}", arg(layout.to_tmux().as_bytes()));
+    }
+    if !window.automatic_rename {
+        let _ = writeln!(out, "rename-window -t {target} -- {}", format_arg(&name_from_shown(&window.name)));
+    }
+}
+
+fn free_index(taken: &[u32], wanted: u32) -> u32 {
+    let mut index = wanted;
+    while taken.contains(&index) {
+        index = index.saturating_add(1);
+    }
+    index
+}
+
+/// What of the record lives, by live ids.
+pub(super) struct Live<'a> {
+    session: &'a SeenSession,
+    /// Live window of each recorded one, by stable id.
+    windows: HashMap<&'a str, &'a SeenWindow>,
+    /// Live pane ids by stable id.
+    panes: HashMap<&'a str, &'a str>,
+}
+
+impl<'a> Live<'a> {
+    /// Finds the shell's windows and panes in its session.
+    pub(super) fn of(shell: &'a Shell, session: &'a SeenSession) -> Self {
+        let mut live = Self { session, windows: HashMap::new(), panes: HashMap::new() };
+        for window in &session.windows {
+            for pane in &window.panes {
+                live.panes.entry(&pane.tag).or_insert(&pane.id);
+            }
+            let recorded = shell.own_windows().find(|own| own.panes.iter().any(|pane| window.panes.iter().any(|seen| seen.tag == pane.id)));
+            if let Some(recorded) = recorded {
+                live.windows.entry(&recorded.id).or_insert(window);
+            }
+        }
+        live
+    }
+
+    /// The recorded panes that do not live.
+    pub(super) fn missing(&self, shell: &'a Shell) -> Vec<&'a Pane> {
+        shell.panes().filter(|pane| !self.panes.contains_key(pane.id.as_str())).collect()
+    }
+}
+
+/// What a session under restore lacks still: windows and panes that an earlier run did not come to.
+pub(super) fn complete(shell: &Shell, live: &Live, dirs: &Dirs) -> String {
+    let mut out = String::new();
+    let session = &live.session.id;
+    let mut taken: Vec<u32> = live.session.windows.iter().map(|window| window.index).collect();
+    // A window that died with the run which made it may stand there without its mark: the only one of its session, untagged.
+    let mut blank = live.session.windows.iter().find(|window| window.panes.len() == 1 && window.panes[0].tag.is_empty());
+    for window in shell.own_windows() {
+        if let Some(present) = live.windows.get(window.id.as_str()) {
+            let lacking: Vec<&Pane> = window.panes.iter().filter(|pane| !live.panes.contains_key(pane.id.as_str())).collect();
+            for pane in &lacking {
+                let target = arg(present.id.as_bytes());
+                let _ = writeln!(
+                    out,
+                    "split-window -t {target} -c {} ; set-option -p -t {target} @sidecar-pane {} ; select-layout -t {target} tiled",
+                    format_arg(dir_of(dirs, pane, shell).as_bytes()),
+                    pane.id
+                );
+            }
+            if let Some(layout) =
+                window.layout.as_ref().filter(|layout| layout.pane_count() == window.panes.len() && window.panes.len() > 1)
+            {
+                let _ = writeln!(out, "select-layout -t {} {}", arg(present.id.as_bytes()), arg(layout.to_tmux().as_bytes()));
+            }
+            continue;
+        }
+        let first = window.panes.first();
+        let target = if let Some(blank) = blank.take() {
+            if let Some(pane) = first {
+                let _ = writeln!(
+                    out,
+                    "respawn-pane -k -t {} -c {}",
+                    arg(blank.id.as_bytes()),
+                    format_arg(dir_of(dirs, pane, shell).as_bytes())
+                );
+            }
+            if blank.index != window.index && !taken.contains(&window.index) {
+                let _ = writeln!(
+                    out,
+                    "move-window -s {} -t {}",
+                    arg(blank.id.as_bytes()),
+                    arg(format!("{session}:{}", window.index).as_bytes())
+                );
+            }
+            arg(blank.id.as_bytes())
+        } else {
+            let index = free_index(&taken, window.index);
+            taken.push(index);
+            let target = arg(format!("{session}:{index}").as_bytes());
+            let dir = first.map_or(&shell.work_dir, |pane| dir_of(dirs, pane, shell));
+            let _ = writeln!(out, "new-window -d -t {target} -c {}", format_arg(dir.as_bytes()));
+            target
+        };
+        panes(&mut out, shell, window, &target, dirs);
+    }
+    out
+}
+
+/// What needs live ids: active panes, zoom, links, the current and the last window, the session's own name.
+///
+/// `owners` gives the live id of a window, by its stable id, wherever it lives. `attempt` chooses among the wanted names.
+pub(super) fn finish(shell: &Shell, live: &Live, owners: &HashMap<&str, &str>, attempt: usize) -> String {
+    let mut out = String::new();
+    let session = &live.session.id;
+    for window in &shell.windows {
+        if window.linked {
+            let linked = |other: &SeenWindow| owners.get(window.id.as_str()) == Some(&other.id.as_str());
+            if let Some(owner) = owners.get(window.id.as_str()).filter(|_| !live.session.windows.iter().any(linked)) {
+                let target = arg(format!("{session}:{}", window.index).as_bytes());
+                let _ = writeln!(out, "link-window -d -s {} -t {target}", arg(owner.as_bytes()));
+            }
+            continue;
+        }
+        let Some(present) = live.windows.get(window.id.as_str()) else { continue };
+        let live_pane = |pane: &Pane| live.panes.get(pane.id.as_str()).map(|id| arg(id.as_bytes()));
+        if window.panes.len() > 1 {
+            for pane in window.panes.iter().filter(|pane| pane.last).chain(window.panes.iter().filter(|pane| pane.active)) {
+                if let Some(id) = live_pane(pane) {
+                    let _ = writeln!(out, "select-pane -t {id}");
+                }
+            }
+        }
+        if window.zoomed && !present.zoomed {
+            if let Some(id) = window.panes.iter().find(|pane| pane.active).and_then(live_pane) {
+                let _ = writeln!(out, "resize-pane -Z -t {id}");
+            }
+        }
+    }
+    for window in shell.windows.iter().filter(|window| window.last).chain(shell.windows.iter().filter(|window| window.active)) {
+        let index = live.windows.get(window.id.as_str()).map_or(window.index, |present| present.index);
+        let _ = writeln!(out, "select-window -t {}", arg(format!("{session}:{index}").as_bytes()));
+    }
+    if live.session.name == working_name(shell) {
+        if let Some(name) = wanted_names(shell).get(attempt) {
+            let _ = writeln!(out, "rename-session -t {} -- {}", arg(session.as_bytes()), format_arg(name));
+        }
+    }
+    out
+}
+
+/// Whether each linked window whose content lives has its place in the session.
+pub(super) fn links_stand(shell: &Shell, session: &SeenSession, owners: &HashMap<&str, &str>) -> bool {
+    shell
+        .windows
+        .iter()
+        .filter(|window| window.linked)
+        .all(|window| owners.get(window.id.as_str()).is_none_or(|owner| session.windows.iter().any(|other| other.id == *owner)))
+}

@@ -1,0 +1,138 @@
+//! Everything that a plan is made from, read without changing a byte on disk or in tmux.
+
+use std::path::{Path, PathBuf};
+
+use super::plan::{Facts, plan};
+use crate::agents::process;
+use crate::error::Result;
+use crate::model::{Generation, Hint, Observation, Plan, ServerReport, ServerState, State};
+use crate::record::{RandomIds, decide, now, stuck_generations};
+use crate::store::{Config, Loaded, Store};
+use crate::tmux::{Failure, Server, Via};
+
+/// What was read.
+pub struct Situation {
+    /// The records on disk.
+    pub loaded: Loaded,
+    /// The records as the present look makes them, in memory.
+    pub state: State,
+    /// What lives.
+    pub seen: Option<Observation>,
+    /// What no look has read yet of the `session-closed` hook.
+    pub hints: Vec<Hint>,
+    /// What is known of the server.
+    pub server: ServerReport,
+    /// Recorded generations of other servers that still live.
+    pub stuck: Vec<Generation>,
+    /// The live id of a session that nobody used yet.
+    pub pristine: Option<String>,
+}
+
+/// Looks at the server and reads the records.
+///
+/// # Errors
+/// The records can't be read at all.
+pub fn situation(server: &Server, store: &Store, config: &Config) -> Result<Situation> {
+    let hints = store.hints();
+    let loaded = store.load()?;
+    let answer = server.look(crate::record::ANSWER_LIMIT);
+    let stuck = stuck_generations(&loaded.state, answer.as_ref().ok().map(|seen| &seen.generation));
+    let report = report(server, store, &answer, &stuck);
+    let inside_another = |seen: &Observation| matches!(*server.via(), Via::Inside(pid) if pid != seen.generation.pid);
+    let seen = answer.ok().filter(|seen| !inside_another(seen));
+    let mut situation = Situation { state: loaded.state.clone(), loaded, seen: None, hints, server: report, stuck, pristine: None };
+    if let Some(mut seen) = seen {
+        crate::record::add_projects(&mut seen);
+        let changes = decide(server, config, &situation.loaded.state, &seen, &situation.hints, &mut RandomIds);
+        situation.pristine = changes.pristine;
+        situation.state = changes.state;
+        // What no hook has recorded yet is nothing to plan for.
+        let known = |id: &str| situation.loaded.state.shells.iter().any(|shell| shell.id == id);
+        situation
+            .state
+            .shells
+            .retain(|shell| known(&shell.id) || situation.loaded.state.tombstones.iter().any(|tombstone| tombstone.shell.id == shell.id));
+        situation.seen = Some(seen);
+    } else {
+        let (state, time) = (situation.state.clone(), now());
+        situation.state.tombstones.retain(|tombstone| !crate::record::expired(tombstone, &state, config.retention, time));
+        crate::record::bury_deleted(&mut situation.state);
+    }
+    Ok(situation)
+}
+
+/// Whether a directory is there.
+pub(super) fn is_dir(path: &Path) -> bool {
+    fs_err::metadata(path).is_ok_and(|data| data.is_dir())
+}
+
+/// Where a path leads.
+pub(super) fn resolve(path: &Path) -> Option<PathBuf> {
+    fs_err::canonicalize(path).ok()
+}
+
+impl Situation {
+    /// The plan for it.
+    pub fn plan(&self) -> Plan {
+        plan(&Facts {
+            state: &self.state,
+            before: &self.loaded.state,
+            hints: &self.hints,
+            seen: self.seen.as_ref(),
+            pristine: self.pristine.as_deref(),
+            server: self.server.clone(),
+            stuck: &self.stuck,
+            is_dir: &is_dir,
+            boot: &process::boot_id(),
+            now: now(),
+            writable: self.loaded.writable,
+        })
+    }
+}
+
+fn report(server: &Server, store: &Store, answer: &std::result::Result<Observation, Failure>, stuck: &[Generation]) -> ServerReport {
+    let socket = server.socket().display().to_string();
+    let (state, pid, version, detail) = match answer {
+        Ok(seen) => match *server.via() {
+            Via::Inside(pid) if pid != seen.generation.pid => {
+                let detail = format!(
+                    "this process runs in the server of pid {pid}, but pid {} answers at {socket}: kill -USR1 {pid} makes tmux create its socket again",
+                    seen.generation.pid
+                );
+                (ServerState::Stuck, Some(pid), None, Some(detail))
+            }
+            _ => match stuck.first() {
+                None => (ServerState::Running, Some(seen.generation.pid), Some(seen.version.clone()), None),
+                Some(other) => {
+                    let detail = format!(
+                        "the server of recorded shells, pid {}, lives, but its socket belongs to another server, pid {}: end that one, then kill -USR1 {} makes tmux create the socket again",
+                        other.pid, seen.generation.pid, other.pid
+                    );
+                    (ServerState::Stuck, Some(other.pid), Some(seen.version.clone()), Some(detail))
+                }
+            },
+        },
+        Err(failure) => match (failure, stuck.first()) {
+            (Failure::NoServer, None) => (ServerState::Gone, None, None, None),
+            (Failure::NoServer | Failure::Timeout, Some(generation)) => {
+                let pid = generation.pid;
+                let what = if *failure == Failure::Timeout {
+                    "does not answer"
+                } else if server.socket_exists() {
+                    "lives, but does not listen on its socket"
+                } else {
+                    "lives, but its socket is missing"
+                };
+                let detail = format!("the server, pid {pid}, {what}: kill -USR1 {pid} makes tmux create its socket again");
+                (ServerState::Stuck, Some(pid), None, Some(detail))
+            }
+            (_, known) => (
+                ServerState::Unknown,
+                known.map(|generation| generation.pid),
+                None,
+                Some(format!("the tmux server at {socket}: {failure}")),
+            ),
+        },
+    };
+    ServerReport { socket, state, pid, version, detail, last_seen: store.last_look() }
+}

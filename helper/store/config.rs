@@ -1,0 +1,140 @@
+//! `config.json`: what the user chose. A bad value is told, and the default is used.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::paths::config_file;
+
+/// The user's choices.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// How long a tombstone stands; `None` for ever.
+    pub retention: Option<Duration>,
+    /// Patterns (`*`, `?`) of session names that are never recorded.
+    pub ignore: Vec<String>,
+    /// `restore.resumeAgents`: `off`, `ask` or `auto`.
+    pub resume_agents: String,
+    /// What is wrong with the file.
+    pub warnings: Vec<String>,
+}
+
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+const DEFAULT_RETENTION: Duration = Duration::from_secs(14 * 24 * 60 * 60);
+
+impl Default for Config {
+    fn default() -> Self {
+        Self { retention: Some(DEFAULT_RETENTION), ignore: Vec::new(), resume_agents: "ask".into(), warnings: Vec::new() }
+    }
+}
+
+impl Config {
+    /// Reads the user's file; a missing one means the defaults.
+    pub fn read() -> Self {
+        let Ok(path) = config_file() else { return Self::default() };
+        match fs_err::read(&path) {
+            Ok(bytes) => Self::parse(&bytes, &path.display().to_string()),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Self::default(),
+            Err(error) => Self { warnings: vec![format!("{error}; the defaults are used")], ..Self::default() },
+        }
+    }
+
+    fn parse(bytes: &[u8], name: &str) -> Self {
+        let mut config = Self::default();
+        let value: Value = match serde_json::from_slice(bytes) {
+            Ok(value) => value,
+            Err(error) => {
+                config.warnings.push(format!("{name}: not JSON ({error}); the defaults are used"));
+                return config;
+            }
+        };
+        let mut warn = |key: &str, value: &Value, wanted: &str| {
+            config.warnings.push(format!("{name}: {key} is {value}, not {wanted}; the default is used"));
+        };
+        let at = |group: &str, key: &str| value.get(group).and_then(|group| group.get(key)).filter(|value| !value.is_null());
+        if let Some(value) = at("shells", "tombstoneRetention") {
+            match value.as_str().and_then(parse_retention) {
+                Some(retention) => config.retention = retention,
+                None => warn("shells.tombstoneRetention", value, "a time like \"14d\", \"36h\" or \"forever\""),
+            }
+        }
+        if let Some(value) = at("shells", "ignore") {
+            match value.as_array().map(|list| list.iter().map(|item| item.as_str().map(str::to_owned)).collect::<Option<Vec<_>>>()) {
+                Some(Some(patterns)) => config.ignore = patterns,
+                _ => warn("shells.ignore", value, "a list of name patterns"),
+            }
+        }
+        if let Some(value) = at("restore", "resumeAgents") {
+            match value.as_str() {
+                Some(word @ ("off" | "ask" | "auto")) => word.clone_into(&mut config.resume_agents),
+                _ => warn("restore.resumeAgents", value, "\"off\", \"ask\" or \"auto\""),
+            }
+        }
+        config
+    }
+
+    /// Whether a session of this name is never to be recorded.
+    pub fn ignores(&self, name: &str) -> bool {
+        self.ignore.iter().any(|pattern| wildmatch::WildMatch::new(pattern).matches(name))
+    }
+}
+
+/// Reads `14d`, `1.5d`, `36h`, `90m` or `forever` (the outer `None` is for what is none of these).
+pub fn parse_retention(text: &str) -> Option<Option<Duration>> {
+    let text = text.trim();
+    if text == "forever" {
+        return Some(None);
+    }
+    let unit = text.chars().last()?;
+    let number: f64 = text[..text.len() - unit.len_utf8()].trim().parse().ok()?;
+    let seconds = match unit {
+        'd' => DAY.as_secs_f64(),
+        'h' => 3600.0,
+        'm' => 60.0,
+        's' => 1.0,
+        _ => return None,
+    };
+    // A time that no clock reaches is for ever.
+    let total = number * seconds;
+    if !(number.is_finite() && number >= 0.0) {
+        return None;
+    }
+    Some(Duration::try_from_secs_f64(total).ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn retentions_are_read_with_fractions_and_hours() {
+        assert_eq!(parse_retention("14d"), Some(Some(DEFAULT_RETENTION)));
+        assert_eq!(parse_retention("1.5d"), Some(Some(Duration::from_secs(129_600))));
+        assert_eq!(parse_retention(" 36h "), Some(Some(Duration::from_secs(129_600))));
+        assert_eq!(parse_retention("forever"), Some(None));
+        assert_eq!(parse_retention("1e300d"), Some(None));
+        for bad in ["", "d", "14", "-1d", "NaNd", "infd", "14 fortnights", "14é"] {
+            assert_eq!(parse_retention(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_bad_value_is_told_and_the_default_used() {
+        let config =
+            Config::parse(br#"{"shells":{"tombstoneRetention":14,"ignore":["tmp-*",3]},"restore":{"resumeAgents":"yes"},"other":1}"#, "f");
+        assert_eq!(config.retention, Some(DEFAULT_RETENTION));
+        assert!(config.ignore.is_empty());
+        assert_eq!(config.warnings.len(), 3, "{:?}", config.warnings);
+        assert_eq!(Config::parse(b"{", "f").warnings.len(), 1);
+        assert!(Config::parse(b"{}", "f").warnings.is_empty());
+    }
+
+    #[test]
+    fn patterns_are_matched_against_the_whole_name() {
+        let config = Config::parse(br#"{"shells":{"ignore":["tmp-*","x?"]}}"#, "f");
+        assert!(config.warnings.is_empty());
+        for (name, ignored) in [("tmp-1", true), ("a tmp-1", false), ("xy", true), ("x", false), ("xyz", false)] {
+            assert_eq!(config.ignores(name), ignored, "{name}");
+        }
+    }
+}

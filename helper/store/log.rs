@@ -1,0 +1,84 @@
+//! The bounded log: what hooks did and why, since hooks never print.
+
+use std::io::Write;
+use std::path::Path;
+
+use super::Level;
+use super::files::open_append;
+
+/// The log is turned over at this size, so that two files of it are the most that ever lie here.
+const MAX_BYTES: u64 = 256 * 1024;
+/// Longest message, in bytes.
+const MAX_MESSAGE: usize = 2000;
+
+pub(super) fn add(dir: &Path, level: Level, event: &str, message: &str) {
+    let path = dir.join("log");
+    if fs_err::metadata(&path).is_ok_and(|data| data.len() >= MAX_BYTES) {
+        let _ = fs_err::rename(&path, dir.join("log.1"));
+    }
+    let Ok(mut file) = open_append(&path) else { return };
+    let mut message: String = message.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    if message.len() > MAX_MESSAGE {
+        let end = (0..=MAX_MESSAGE).rev().find(|&at| message.is_char_boundary(at)).unwrap_or(0);
+        message.truncate(end);
+    }
+    let line = format!(
+        "{} {} {} {event}: {message}\n",
+        jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S%.3fZ"),
+        word(level),
+        std::process::id()
+    );
+    // One write call: lines of several helpers don't mix.
+    let _ = file.write_all(line.as_bytes());
+}
+
+fn word(level: Level) -> &'static str {
+    match level {
+        Level::Info => "info",
+        Level::Warn => "warn",
+        Level::Error => "error",
+    }
+}
+
+/// The message of the last line, if it is an error that came after the records were last written.
+pub(super) fn last_error(dir: &Path) -> Option<String> {
+    let text = fs_err::read(dir.join("log")).ok()?;
+    let text = String::from_utf8_lossy(&text);
+    let line = text.lines().rev().find(|line| line.split(' ').nth(1) == Some("error"))?;
+    let mut parts = line.splitn(4, ' ');
+    let at: jiff::Timestamp = parts.next()?.parse().ok()?;
+    let message = parts.nth(2)?;
+    let written = fs_err::metadata(dir.join("shells.json")).and_then(|data| data.modified()).ok();
+    let newer = written.and_then(|written| jiff::Timestamp::try_from(written).ok()).is_none_or(|written| at > written);
+    newer.then(|| message.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_log_is_bounded_and_a_line_is_a_line() {
+        let dir = tempfile::tempdir().unwrap();
+        for _ in 0..400 {
+            add(dir.path(), Level::Info, "hook", &"x\ny".repeat(1000));
+        }
+        for file in ["log", "log.1"] {
+            let size = dir.path().join(file).metadata().unwrap().len();
+            assert!(size <= MAX_BYTES + 4096, "{file}: {size}");
+        }
+        let text = std::fs::read_to_string(dir.path().join("log")).unwrap();
+        assert!(text.lines().all(|line| line.contains(" info ")));
+    }
+
+    #[test]
+    fn an_error_counts_until_the_records_are_written_again() {
+        let dir = tempfile::tempdir().unwrap();
+        add(dir.path(), Level::Error, "hook tick", "no room");
+        add(dir.path(), Level::Info, "hook tick", "fine");
+        assert_eq!(last_error(dir.path()).as_deref(), Some("hook tick: no room"));
+        let later = std::time::SystemTime::now() + std::time::Duration::from_secs(60);
+        std::fs::File::create(dir.path().join("shells.json")).unwrap().set_modified(later).unwrap();
+        assert_eq!(last_error(dir.path()), None);
+    }
+}

@@ -1,0 +1,138 @@
+//! The durable files of one server. Nothing else in the product writes them.
+#![expect(clippy::disallowed_methods, reason = "this room owns the files")]
+
+mod config;
+mod files;
+mod hints;
+mod load;
+mod lock;
+mod log;
+mod paths;
+mod save;
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+pub use config::{Config, parse_retention};
+pub use files::{Disk, Files};
+pub use load::{Loaded, Source};
+pub use lock::{Lock, Turn};
+pub use paths::{config_file, state_root};
+
+use crate::error::Result;
+use crate::model::{Hint, State};
+
+/// The store of one server of one host.
+#[derive(Clone, Debug)]
+pub struct Store {
+    dir: PathBuf,
+}
+
+impl Store {
+    /// The store of the server at `socket`; nothing is made yet.
+    ///
+    /// # Errors
+    /// Neither `XDG_STATE_HOME` nor `HOME` is set.
+    pub fn of(socket: &Path) -> Result<Self> {
+        Ok(Self { dir: paths::store_dir(socket)? })
+    }
+
+    /// The store in this very folder.
+    pub fn at(dir: PathBuf) -> Self {
+        Self { dir }
+    }
+
+    /// Its folder.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Reads the records; migrates and falls back in memory only.
+    ///
+    /// # Errors
+    /// The file is there and can't be read, and neither can any earlier generation of it.
+    pub fn load(&self) -> Result<Loaded> {
+        load::load(&self.dir)
+    }
+
+    /// Writes the records, if they differ from what was loaded.
+    ///
+    /// # Errors
+    /// A newer version's file; a full disk; a folder that can't be written. The old state is intact then.
+    pub fn save(&self, _held: &Lock, loaded: &Loaded, state: &State, now: u64) -> Result<bool> {
+        save::save(&Disk, &self.dir, loaded, state, now)
+    }
+
+    /// Takes the lock for a read-modify-write, for at most `limit`.
+    ///
+    /// # Errors
+    /// Another holder kept it for all that time, or the folder can't be made or written.
+    pub fn lock(&self, limit: Duration) -> Result<Lock> {
+        lock::lock(&self.dir, limit)
+    }
+
+    /// Keeps other restores out for as long as it is held; hooks don't take it, so it may be held while a server starts.
+    ///
+    /// # Errors
+    /// As for [`Store::lock`].
+    pub fn lock_restore(&self, limit: Duration) -> Result<Lock> {
+        lock::lock_named(&self.dir, "restore.lock", limit)
+    }
+
+    /// Takes the lock unless somebody already waits for it, who will then see what we came for.
+    ///
+    /// # Errors
+    /// As for [`Store::lock`].
+    pub fn turn(&self, limit: Duration) -> Result<Turn> {
+        lock::turn(&self.dir, limit)
+    }
+
+    /// Notes what the `session-closed` hook told; it holds no other lock and takes microseconds.
+    ///
+    /// # Errors
+    /// The folder can't be written.
+    pub fn add_hint(&self, hint: &Hint) -> Result<()> {
+        hints::add(&self.dir, hint)
+    }
+
+    /// What hooks noted and no look has read yet.
+    pub fn hints(&self) -> Vec<Hint> {
+        hints::read(&self.dir)
+    }
+
+    /// Forgets the hints that a look has written into the records; `read` is what [`Store::hints`] gave it.
+    pub fn drop_hints(&self, _held: &Lock, read: &[Hint]) {
+        hints::forget(&self.dir, read);
+    }
+
+    /// Adds a line to the bounded log. Where even that fails there is nobody to tell.
+    pub fn log(&self, level: Level, event: &str, message: &str) {
+        log::add(&self.dir, level, event, message);
+    }
+
+    /// The last error in the log, if the records were not written since.
+    pub fn trouble(&self) -> Option<String> {
+        log::last_error(&self.dir).or_else(|| paths::unwritable(&self.dir))
+    }
+
+    /// Notes, for people, that a complete look took place now: the lock file's time, which is not content.
+    pub fn touch(&self, held: &Lock) {
+        held.touch();
+    }
+
+    /// When the last complete look took place.
+    pub fn last_look(&self) -> Option<u64> {
+        lock::last_look(&self.dir)
+    }
+}
+
+/// How much a line of the log matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Level {
+    /// What was done, and why.
+    Info,
+    /// Something is odd, and was stepped over.
+    Warn,
+    /// Something was not recorded.
+    Error,
+}

@@ -1,0 +1,151 @@
+//! Runs the tmux client: one fixed environment, a time limit, and what a failure means.
+#![expect(clippy::disallowed_methods, reason = "this room runs tmux")]
+
+use std::ffi::OsStr;
+use std::io::{Read, Write};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use super::server::Server;
+
+/// What a tmux client printed.
+#[derive(Debug)]
+pub struct Reply {
+    /// Its standard output.
+    pub stdout: Vec<u8>,
+    /// Its standard error, lossy and trimmed.
+    pub stderr: String,
+    /// Whether it exited with 0.
+    pub ok: bool,
+}
+
+/// Why a call gave no answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// Nobody listens on the socket, or there is none.
+    NoServer,
+    /// It did not answer in time.
+    Timeout,
+    /// Anything else, in tmux's own words.
+    Other(String),
+}
+
+impl std::fmt::Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::NoServer => f.write_str("no server"),
+            Self::Timeout => f.write_str("the server did not answer in time"),
+            Self::Other(text) => f.write_str(text),
+        }
+    }
+}
+
+impl Server {
+    /// Runs `tmux ARGS`, feeding `input`, for at most `limit`. The client is ended by its pid when the time is over.
+    ///
+    /// `-u` since in a C locale `-F` output turns what is not ASCII into `_`.
+    ///
+    /// # Errors
+    /// No server, no answer in time, or no client that can be run.
+    pub fn call<S: AsRef<OsStr>>(&self, args: &[S], input: Option<&[u8]>, limit: Duration) -> Result<Reply, Failure> {
+        let server = [OsStr::new("-S"), self.socket().as_os_str()];
+        let args: Vec<&OsStr> = server.into_iter().chain(args.iter().map(AsRef::as_ref)).collect();
+        self.run(&args, input, limit)
+    }
+
+    /// Starts the server, which reads the user's tmux.conf, and runs `script` in it. It must make a session, or the server ends.
+    ///
+    /// # Errors
+    /// As for [`Server::call`].
+    pub fn start(&self, script: &[u8], limit: Duration) -> Result<Reply, Failure> {
+        let commands = ["start-server", ";", "source-file", "-"].map(OsStr::new);
+        let args: Vec<&OsStr> = self.start_options().into_iter().chain(commands).collect();
+        self.run(&args, Some(script), limit)
+    }
+
+    fn run(&self, args: &[&OsStr], input: Option<&[u8]>, limit: Duration) -> Result<Reply, Failure> {
+        let Some(program) = self.program() else {
+            return Err(Failure::Other("tmux is not on PATH".to_owned()));
+        };
+        let mut command = Command::new(program);
+        command.arg("-u").args(args).stdin(if input.is_some() { Stdio::piped() } else { Stdio::null() });
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        // A client inside a pane of another server must not take that one for its own.
+        command.env_remove("TMUX").env_remove("TMUX_PANE");
+        let mut child = command.spawn().map_err(|error| Failure::Other(format!("cannot run {}: {error}", program.display())))?;
+        let deadline = Instant::now() + limit;
+        let stdin = child.stdin.take();
+        let (sender, receiver) = mpsc::channel();
+        let readers = [read_all(child.stdout.take(), sender.clone(), Stream::Out), read_all(child.stderr.take(), sender, Stream::Err)];
+        if let (Some(mut stdin), Some(input)) = (stdin, input) {
+            // A client that ends early closes the pipe; its exit tells why.
+            let input = input.to_vec();
+            std::thread::spawn(move || stdin.write_all(&input));
+        }
+        let (mut out, mut err) = (Vec::new(), Vec::new());
+        for _ in &readers {
+            match receiver.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+                Ok((Stream::Out, bytes)) => out = bytes,
+                Ok((Stream::Err, bytes)) => err = bytes,
+                Err(_) => {
+                    end(&mut child);
+                    return Err(Failure::Timeout);
+                }
+            }
+        }
+        let status = child.wait().map_err(|error| Failure::Other(format!("cannot wait for tmux: {error}")))?;
+        let stderr = String::from_utf8_lossy(&err).trim().to_owned();
+        if !status.success() && out.is_empty() && is_no_server(&stderr) {
+            return Err(Failure::NoServer);
+        }
+        Ok(Reply { stdout: out, stderr, ok: status.success() })
+    }
+}
+
+/// tmux says `no server running on PATH` or `error connecting to PATH (No such file or directory)`.
+fn is_no_server(stderr: &str) -> bool {
+    stderr.starts_with("no server running")
+        || (stderr.starts_with("error connecting to")
+            && (stderr.ends_with("(No such file or directory)") || stderr.ends_with("(Connection refused)")))
+}
+
+enum Stream {
+    Out,
+    Err,
+}
+
+fn read_all<R: Read + Send + 'static>(
+    pipe: Option<R>,
+    sender: mpsc::Sender<(Stream, Vec<u8>)>,
+    stream: Stream,
+) -> std::thread::JoinHandle<()> {
+    std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        if let Some(mut pipe) = pipe {
+            // What came before a read error is short, and a short answer is told by its missing end.
+            let _ = pipe.read_to_end(&mut bytes);
+        }
+        let _ = sender.send((stream, bytes));
+    })
+}
+
+fn end(child: &mut Child) {
+    let _ = child.kill();
+    let _ = child.wait();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_no_server;
+
+    #[test]
+    fn tmuxs_own_words_for_no_server_are_known() {
+        assert!(is_no_server("no server running on /tmp/tmux-0/default"));
+        assert!(is_no_server("error connecting to /tmp/x (No such file or directory)"));
+        assert!(is_no_server("error connecting to /tmp/x (Connection refused)"));
+        assert!(!is_no_server("error connecting to /tmp/x (Permission denied)"));
+        assert!(!is_no_server("server exited unexpectedly"));
+        assert!(!is_no_server("open terminal failed: not a terminal"));
+    }
+}

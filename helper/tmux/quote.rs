@@ -1,0 +1,121 @@
+//! Text on its way into tmux and out of it.
+
+/// One argument of a command in a file for `source-file`, whatever bytes it holds.
+///
+/// Inside double quotes tmux's parser takes `\ooo` for any byte; everything but plain characters is written so,
+/// since single quotes don't keep a line break (the parser eats the blanks after it).
+pub fn arg(bytes: &[u8]) -> String {
+    use std::fmt::Write as _;
+    let mut out = String::with_capacity(bytes.len() + 2);
+    out.push('"');
+    for &byte in bytes {
+        if byte.is_ascii_alphanumeric() || b" /_-.,:=@%+#{}()[]<>*?!&|^".contains(&byte) {
+            out.push(char::from(byte));
+        } else {
+            let _ = write!(out, "\\{byte:03o}");
+        }
+    }
+    out.push('"');
+    out
+}
+
+/// Makes `#` literal where tmux expands formats.
+pub fn double_hash(bytes: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(bytes.len());
+    for &byte in bytes {
+        out.push(byte);
+        if byte == b'#' {
+            out.push(b'#');
+        }
+    }
+    out
+}
+
+/// One word for `/bin/sh`, in single quotes.
+pub fn shell_word(text: &str) -> String {
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
+/// The name to ask for so that tmux shows `shown`.
+///
+/// tmux shows names through vis(3): a backslash doubled, other characters as `\t`, `\$` or `\377`. Asking for what it shows
+/// would grow backslashes with each restore.
+pub fn name_from_shown(shown: &str) -> Vec<u8> {
+    let mut out = Vec::with_capacity(shown.len());
+    let mut rest = shown.as_bytes();
+    while let Some((&byte, after)) = rest.split_first() {
+        rest = after;
+        if byte != b'\\' {
+            out.push(byte);
+            continue;
+        }
+        if let [a @ b'0'..=b'3', b @ b'0'..=b'7', c @ b'0'..=b'7', after @ ..] = rest {
+            out.push((a - b'0') * 64 + (b - b'0') * 8 + (c - b'0'));
+            rest = after;
+            continue;
+        }
+        let Some((&escaped, after)) = rest.split_first() else {
+            out.push(b'\\');
+            break;
+        };
+        let plain = match escaped {
+            b'\\' | b'$' | b'"' => escaped,
+            b't' => b'\t',
+            b'n' => b'\n',
+            b'r' => b'\r',
+            b'b' => 8,
+            b'a' => 7,
+            b'v' => 11,
+            b'f' => 12,
+            b's' => b' ',
+            b'0' => 0,
+            _ => {
+                out.push(b'\\');
+                continue;
+            }
+        };
+        out.push(plain);
+        rest = after;
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn arguments_keep_every_byte_out_of_the_parsers_reach() {
+        assert_eq!(arg(b"plain name"), "\"plain name\"");
+        assert_eq!(arg(b"a\"b\\c$d;e~f\n"), r#""a\042b\134c\044d\073e\176f\012""#);
+        assert_eq!(arg(&[0xff, b'\'']), r#""\377\047""#);
+        assert_eq!(double_hash(b"#(x)##"), b"##(x)####");
+        assert_eq!(shell_word("it's"), r"'it'\''s'");
+    }
+
+    #[test]
+    fn shown_names_are_read_back() {
+        for (shown, asked) in [
+            (r"a\\b", &b"a\\b"[..]),
+            (r"a\$b", b"a$b"),
+            (r"n\nl\tt", b"n\nl\tt"),
+            (r"x\377\376y", b"x\xff\xfey"),
+            (r"end\", b"end\\"),
+            (r"\q", b"\\q"),
+            ("plain é", "plain é".as_bytes()),
+        ] {
+            assert_eq!(name_from_shown(shown), asked, "{shown}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn an_argument_is_one_line_of_printable_ascii(bytes in proptest::collection::vec(any::<u8>(), 0..64)) {
+            let quoted = arg(&bytes);
+            prop_assert!(quoted.bytes().all(|byte| (0x20..0x7f).contains(&byte)));
+            prop_assert_eq!(quoted.matches('"').count(), 2);
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! Which tmux server is meant: its socket, how we came to it, and the client program to reach it with.
+
+use std::ffi::OsStr;
+use std::os::unix::fs::FileTypeExt;
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Exit, Result};
+
+/// How the server was named.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Via {
+    /// `-L`, `-S` or the default socket.
+    Socket,
+    /// `$TMUX`: this process runs inside the server of this pid, and means that one and no other on the same socket.
+    Inside(i32),
+}
+
+/// A tmux server, living or not.
+#[derive(Clone, Debug)]
+pub struct Server {
+    socket: PathBuf,
+    label: Option<String>,
+    via: Via,
+    program: Option<PathBuf>,
+}
+
+impl Server {
+    /// The server that tmux itself would take: `-S`, else `-L`, else `$TMUX`'s, else the default socket.
+    ///
+    /// # Errors
+    /// A label with a `/` or an empty one, as tmux refuses them.
+    pub fn resolve(label: Option<&str>, path: Option<&Path>) -> Result<Self> {
+        let program = find_program();
+        if let Some(path) = path {
+            return Ok(Self { socket: normal(path), label: None, via: Via::Socket, program });
+        }
+        if let Some(label) = label {
+            return Self::labelled(label, program);
+        }
+        match std::env::var("TMUX").ok().as_deref().and_then(parse_tmux_variable) {
+            Some((socket, pid)) => Ok(Self { socket: normal(&socket), label: None, via: Via::Inside(pid), program }),
+            None => Self::labelled("default", program),
+        }
+    }
+
+    fn labelled(label: &str, program: Option<PathBuf>) -> Result<Self> {
+        if label.is_empty() || label.contains('/') {
+            return Err(Error::failed("bad_socket_name", format!("bad socket name {label:?}: it must not be empty or hold a '/'"))
+                .exit(Exit::Usage)
+                .hint("-L takes a name as tmux -L does; -S takes a path"));
+        }
+        let base = std::env::var_os("TMUX_TMPDIR").filter(|dir| !dir.is_empty()).map_or_else(|| PathBuf::from("/tmp"), PathBuf::from);
+        let socket = base.join(format!("tmux-{}", nix::unistd::getuid())).join(label);
+        Ok(Self { socket: normal(&socket), label: Some(label.to_owned()), via: Via::Socket, program })
+    }
+
+    /// The socket's path, its folder resolved.
+    pub fn socket(&self) -> &Path {
+        &self.socket
+    }
+
+    /// How it was named.
+    pub fn via(&self) -> &Via {
+        &self.via
+    }
+
+    /// The tmux client; `None` if there is none on PATH or where tmux usually lies.
+    pub fn program(&self) -> Option<&Path> {
+        self.program.as_deref()
+    }
+
+    /// The options by which a client that may start the server names it. Only `-L` makes a missing socket folder.
+    pub fn start_options(&self) -> Vec<&OsStr> {
+        match &self.label {
+            Some(label) => vec![OsStr::new("-L"), OsStr::new(label)],
+            None => vec![OsStr::new("-S"), self.socket.as_os_str()],
+        }
+    }
+
+    /// A short name for people: the label, else the socket's path.
+    pub fn display_name(&self) -> String {
+        let default_folder = format!("tmux-{}", nix::unistd::getuid());
+        let in_default_folder = self.socket.parent().and_then(Path::file_name) == Some(OsStr::new(&default_folder));
+        match self.socket.file_name() {
+            Some(name) if in_default_folder => name.to_string_lossy().into_owned(),
+            _ => self.socket.display().to_string(),
+        }
+    }
+
+    /// Whether a socket file lies there.
+    pub fn socket_exists(&self) -> bool {
+        fs_err::metadata(&self.socket).is_ok_and(|data| data.file_type().is_socket())
+    }
+}
+
+/// `$TMUX` is `SOCKET,PID,SESSION`; the socket's path may hold commas.
+fn parse_tmux_variable(value: &str) -> Option<(PathBuf, i32)> {
+    let mut parts = value.rsplitn(3, ',');
+    let _session = parts.next()?;
+    let pid = parts.next()?.parse().ok()?;
+    let socket = parts.next().filter(|socket| !socket.is_empty())?;
+    Some((PathBuf::from(socket), pid))
+}
+
+/// One server has one spelling: the symlinks on its way are resolved, as far as the way exists (after a reboot the
+/// socket's folder does not).
+fn normal(path: &Path) -> PathBuf {
+    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    for ancestor in absolute.ancestors() {
+        if let (Ok(real), Ok(rest)) = (fs_err::canonicalize(ancestor), absolute.strip_prefix(ancestor)) {
+            return if rest.as_os_str().is_empty() { real } else { real.join(rest) };
+        }
+    }
+    absolute
+}
+
+/// A hook's PATH is that of the server's start and often poor, so the usual places are tried too.
+fn find_program() -> Option<PathBuf> {
+    if let Ok(found) = which::which("tmux") {
+        return Some(found);
+    }
+    ["/usr/local/bin", "/opt/homebrew/bin", "/home/linuxbrew/.linuxbrew/bin", "/usr/bin", "/bin", "/opt/local/bin"]
+        .iter()
+        .map(|folder| Path::new(folder).join("tmux"))
+        .find(|path| path.is_file())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tmux_variable_is_read_from_its_end() {
+        assert_eq!(parse_tmux_variable("/tmp/tmux-0/default,123,0"), Some((PathBuf::from("/tmp/tmux-0/default"), 123)));
+        assert_eq!(parse_tmux_variable("/tmp/a,b,c,7,3"), Some((PathBuf::from("/tmp/a,b,c"), 7)));
+        for bad in ["", ",1,2", "/tmp/x", "/tmp/x,y,0"] {
+            assert_eq!(parse_tmux_variable(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_socket_behind_a_symlinked_folder_is_one_socket() {
+        let dir = tempfile::tempdir().unwrap();
+        let real = fs_err::canonicalize(dir.path()).unwrap();
+        fs_err::create_dir(real.join("real")).unwrap();
+        fs_err::os::unix::fs::symlink(real.join("real"), real.join("link")).unwrap();
+        assert_eq!(normal(&real.join("link/sock")), real.join("real/sock"));
+        assert_eq!(normal(&real.join("link/no/sock")), real.join("real/no/sock"));
+    }
+
+    #[test]
+    fn a_label_is_a_name() {
+        assert!(Server::resolve(Some("a/b"), None).is_err());
+        assert!(Server::resolve(Some(""), None).is_err());
+        assert!(Server::resolve(Some("work"), None).unwrap().socket().ends_with("work"));
+    }
+}

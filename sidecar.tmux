@@ -1,0 +1,34 @@
+#!/bin/sh
+# TPM's entry: finds the helper and hands over to it. Runs at each load and reload, and must be quick.
+here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd) || exit 0
+
+# Shows one message: now if somebody is attached, else once, to the first client that comes.
+say() {
+  if [ -n "$(tmux list-clients -F x 2>/dev/null)" ]; then
+    tmux display-message "$1"
+  else
+    tmux set-hook -g 'client-session-changed[8421]' "set-hook -gu 'client-session-changed[8421]' ; display-message '$1'"
+  fi
+}
+
+version=$(tmux display-message -p '#{version}' 2>/dev/null)
+case $version in
+  [012].* | 3.[01] | 3.[01][a-z-]*)
+    say "sidecar: needs tmux 3.2 or newer, and this server is $version"
+    exit 0
+    ;;
+esac
+
+helper=$(tmux show-options -gqv @sidecar-helper 2>/dev/null)
+if [ -z "$helper" ]; then
+  if [ -x "$here/bin/sidecar" ]; then
+    helper=$here/bin/sidecar
+  else
+    helper=$(command -v sidecar) || helper=
+  fi
+fi
+if [ -z "$helper" ] || ! [ -x "$helper" ]; then
+  say 'sidecar: the helper is missing: run scripts/build in the plugin folder, then reload tmux.conf'
+  exit 0
+fi
+"$helper" plugin load >/dev/null 2>&1 || say 'sidecar: could not start recording: run sidecar session status to see why'
