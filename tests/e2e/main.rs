@@ -1,0 +1,12 @@
+//! End-to-end tests: real tmux servers, real files, real processes, each test in a world of its own.
+#![allow(
+    missing_docs,
+    unreachable_pub,
+    dead_code,
+    clippy::disallowed_methods,
+    clippy::must_use_candidate,
+    reason = "tests run tmux and make files by themselves"
+)]
+
+mod main_job;
+mod support;

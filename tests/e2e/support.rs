@@ -1,0 +1,348 @@
+//! A world for one test: its own HOME, XDG folders, TMUX_TMPDIR and tmux socket, and the servers that it started, which end
+//! with it, by their pids.
+
+use std::cell::RefCell;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// How long a condition may take to come true. Only a broken product or a very busy machine needs it.
+const DEADLINE: Duration = Duration::from_secs(30);
+
+/// The program under test.
+pub fn sidecar_path() -> &'static str {
+    env!("CARGO_BIN_EXE_sidecar")
+}
+
+/// The plugin's entry.
+pub fn plugin_path() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("sidecar.tmux")
+}
+
+/// The tmux clients under test, by version: those that `scripts/tmux-versions` unpacked, or the one on PATH alone.
+pub fn tmux_versions() -> Vec<(String, PathBuf)> {
+    let Some(dir) = std::env::var_os("SIDECAR_TMUX_VERSIONS") else { return Vec::new() };
+    let mut found: Vec<(String, PathBuf)> = std::fs::read_dir(dir)
+        .into_iter()
+        .flatten()
+        .filter_map(|entry| {
+            let folder = entry.ok()?.path();
+            let program = folder.join("tmux");
+            program.is_file().then_some((folder.file_name()?.to_str()?.to_owned(), folder))
+        })
+        .collect();
+    found.sort();
+    found
+}
+
+/// Waits until `condition` gives something, with a deadline.
+#[track_caller]
+pub fn wait_for<T>(what: &str, mut condition: impl FnMut() -> Option<T>) -> T {
+    let deadline = Instant::now() + DEADLINE;
+    loop {
+        if let Some(value) = condition() {
+            return value;
+        }
+        assert!(Instant::now() < deadline, "never came true: {what}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// What a program said.
+#[derive(Debug)]
+pub struct Said {
+    pub code: i32,
+    pub out: String,
+    pub err: String,
+}
+
+impl Said {
+    fn of(output: &Output) -> Self {
+        Self {
+            code: output.status.code().unwrap_or(-1),
+            out: String::from_utf8_lossy(&output.stdout).into_owned(),
+            err: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+
+    /// Its output, of a program that succeeded.
+    #[track_caller]
+    pub fn ok(self) -> String {
+        assert_eq!(self.code, 0, "{self:?}");
+        self.out
+    }
+
+    /// Its output as JSON.
+    #[track_caller]
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("{error}: {self:?}"))
+    }
+}
+
+pub struct World {
+    dir: TempDir,
+    /// The folder of the tmux client; `None` for the one on PATH.
+    tmux_dir: Option<PathBuf>,
+    pids: RefCell<Vec<i32>>,
+}
+
+impl World {
+    /// A world whose tmux.conf loads the plugin, with a grace of `grace` seconds and a quick timer, so that tests need not wait.
+    pub fn new(grace: f64) -> Self {
+        let world = Self::bare();
+        world.configure(&format!("set -g @sidecar-grace {grace}\nset -g @sidecar-interval 0.5\n"));
+        world
+    }
+
+    /// A world with another tmux client than that on PATH.
+    pub fn with_tmux(folder: &Path, grace: f64) -> Self {
+        let mut world = Self::bare();
+        world.tmux_dir = Some(folder.to_owned());
+        world.configure(&format!("set -g @sidecar-grace {grace}\nset -g @sidecar-interval 0.5\n"));
+        world
+    }
+
+    /// The same world seen through another tmux client.
+    pub fn switch_tmux(&mut self, folder: &Path) {
+        self.tmux_dir = Some(folder.to_owned());
+    }
+
+    /// A world without a tmux.conf.
+    pub fn bare() -> Self {
+        // A short path: a socket's path holds about 100 bytes.
+        let dir = tempfile::Builder::new().prefix("sc").tempdir_in("/tmp").unwrap();
+        for folder in ["home", "tmp", "work"] {
+            std::fs::create_dir(dir.path().join(folder)).unwrap();
+        }
+        Self { dir, tmux_dir: None, pids: RefCell::default() }
+    }
+
+    /// Writes tmux.conf: `lines`, then the plugin.
+    pub fn configure(&self, lines: &str) {
+        let conf = format!("set -g @sidecar-helper '{}'\n{lines}\nrun-shell '{}'\n", sidecar_path(), plugin_path().display());
+        std::fs::write(self.home().join(".tmux.conf"), conf).unwrap();
+    }
+
+    pub fn home(&self) -> PathBuf {
+        self.dir.path().join("home")
+    }
+
+    /// A folder to work in, made if it is not there.
+    pub fn folder(&self, name: impl AsRef<OsStr>) -> PathBuf {
+        let path = self.work().join(name.as_ref());
+        std::fs::create_dir_all(&path).unwrap();
+        path
+    }
+
+    /// The folder that all others lie in, as the kernel names it.
+    pub fn work(&self) -> PathBuf {
+        self.dir.path().canonicalize().unwrap().join("work")
+    }
+
+    pub fn command(&self, program: impl AsRef<OsStr>) -> Command {
+        let mut path = "/usr/local/bin:/usr/bin:/bin".to_owned();
+        if let Some(folder) = &self.tmux_dir {
+            path = format!("{}:{path}", folder.display());
+        }
+        let mut command = Command::new(program);
+        command.env_clear().env("PATH", path).env("HOME", self.home()).env("TMUX_TMPDIR", self.dir.path().join("tmp"));
+        for (variable, folder) in
+            [("XDG_STATE_HOME", "state"), ("XDG_CONFIG_HOME", "config"), ("XDG_DATA_HOME", "data"), ("XDG_CACHE_HOME", "cache")]
+        {
+            command.env(variable, self.dir.path().join(folder));
+        }
+        command.env("LANG", "C.UTF-8").env("TERM", "xterm-256color").env("SHELL", "/bin/sh").env("PS1", "$ ");
+        command.current_dir(self.work()).stdin(Stdio::null());
+        command
+    }
+
+    fn tmux_program(&self) -> PathBuf {
+        self.tmux_dir.as_ref().map_or_else(|| PathBuf::from("tmux"), |folder| folder.join("tmux"))
+    }
+
+    /// Runs `tmux -u ARGS`, and remembers the server that it started, if any.
+    pub fn tmux<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Said {
+        let said = Said::of(&self.command(self.tmux_program()).arg("-u").args(args).output().unwrap());
+        self.remember_server();
+        said
+    }
+
+    /// Remembers the pid of the server that answers now, so that it ends with this world.
+    pub fn remember_server(&self) -> Option<i32> {
+        let output = self.command(self.tmux_program()).args(["display-message", "-p", "#{pid}"]).output().unwrap();
+        let pid: i32 = String::from_utf8_lossy(&output.stdout).trim().parse().ok()?;
+        if !self.pids.borrow().contains(&pid) {
+            self.pids.borrow_mut().push(pid);
+        }
+        Some(pid)
+    }
+
+    /// One format of the server.
+    #[track_caller]
+    pub fn show(&self, format: &str) -> String {
+        self.tmux(["display-message", "-p", format]).ok().trim_end_matches('\n').to_owned()
+    }
+
+    /// Everything that a restore must bring back, as text: sessions by name, windows, flags, layouts, panes and directories.
+    pub fn tree(&self) -> String {
+        let windows = self
+            .tmux([
+                "list-windows",
+                "-a",
+                "-F",
+                "#{session_name}:#{window_index}|active=#{window_active}|last=#{window_last_flag}|zoom=#{window_zoomed_flag}|auto=#{automatic-rename}|#{?automatic-rename,,#{window_name}}|#{window_layout}",
+            ])
+            .ok();
+        let mut lines: Vec<String> = windows
+            .lines()
+            .map(|line| {
+                let (rest, layout) = line.rsplit_once('|').unwrap();
+                // The pane numbers in a layout are live ids.
+                let layout = sidecar::model::Layout::parse(layout).unwrap_or_else(|| panic!("no layout: {line}"));
+                format!("{rest}|{}", layout.to_tmux())
+            })
+            .collect();
+        let panes = self
+            .tmux([
+                "list-panes",
+                "-a",
+                "-F",
+                "#{session_name}:#{window_index}.#{pane_index}|active=#{pane_active}|#{@sidecar-pane}|#{pane_current_path}",
+            ])
+            .ok();
+        lines.extend(panes.lines().map(str::to_owned));
+        let groups = self
+            .tmux(["list-sessions", "-F", "#{session_name} group=#{session_group} @sidecar-shell=#{@sidecar-shell} path=#{session_path}"])
+            .ok();
+        lines.extend(groups.lines().map(str::to_owned));
+        lines.sort();
+        lines.join("\n")
+    }
+
+    /// Runs `sidecar ARGS`.
+    pub fn sidecar<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Said {
+        let said = Said::of(&self.command(sidecar_path()).args(args).output().unwrap());
+        self.remember_server();
+        said
+    }
+
+    /// Starts a client in a terminal of its own (`script` makes the pty); it lives until the returned guard is dropped.
+    pub fn attach(&self, args: &[&str]) -> Client {
+        let words: Vec<String> =
+            std::iter::once(self.tmux_program().display().to_string()).chain(args.iter().map(|&arg| arg.to_owned())).collect();
+        let line = words.iter().map(|word| format!("'{}'", word.replace('\'', r"'\''"))).collect::<Vec<_>>().join(" ");
+        let child = self
+            .command("script")
+            .args(["-qfc", &format!("stty cols 120 rows 40; exec {line}"), "/dev/null"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        Client { child }
+    }
+
+    /// Ends the present server by SIGKILL and waits until it is gone.
+    #[track_caller]
+    pub fn crash(&self) -> i32 {
+        let pid = self.remember_server().expect("a server to end");
+        self.signal(pid, "KILL");
+        self.wait_gone(pid);
+        pid
+    }
+
+    pub fn signal(&self, pid: i32, signal: &str) {
+        let status = self.command("/bin/kill").arg(format!("-{signal}")).arg(pid.to_string()).stderr(Stdio::null()).status().unwrap();
+        let _ = status;
+    }
+
+    /// Waits until a process is gone; a zombie is gone.
+    #[track_caller]
+    pub fn wait_gone(&self, pid: i32) {
+        wait_for(&format!("the end of process {pid}"), || (!is_alive(pid)).then_some(()));
+    }
+
+    /// The folder of the only store in this world.
+    pub fn store(&self) -> Option<PathBuf> {
+        let hosts = std::fs::read_dir(self.dir.path().join("state/sidecar")).ok()?;
+        let servers =
+            hosts.filter_map(Result::ok).flat_map(|host| std::fs::read_dir(host.path()).into_iter().flatten().filter_map(Result::ok));
+        servers.map(|server| server.path()).find(|path| path.is_dir())
+    }
+
+    /// `shells.json`, or null while there is none.
+    pub fn state(&self) -> Value {
+        let text = self.store().and_then(|store| std::fs::read_to_string(store.join("shells.json")).ok());
+        text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or(Value::Null)
+    }
+
+    /// The recorded session names, sorted.
+    pub fn recorded(&self) -> Vec<String> {
+        names(&self.state()["shells"], |shell| &shell["session"])
+    }
+
+    /// The session names of the tombstones, sorted.
+    pub fn tombstones(&self) -> Vec<String> {
+        names(&self.state()["tombstones"], |tombstone| &tombstone["shell"]["session"])
+    }
+
+    /// Waits until exactly these sessions are recorded.
+    #[track_caller]
+    pub fn wait_recorded(&self, wanted: &[&str]) {
+        let mut wanted: Vec<String> = wanted.iter().map(|&name| name.to_owned()).collect();
+        wanted.sort();
+        let deadline = Instant::now() + DEADLINE;
+        while self.recorded() != wanted {
+            assert!(Instant::now() < deadline, "wanted {wanted:?}, recorded {:?}, log:\n{}", self.recorded(), self.log());
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    pub fn log(&self) -> String {
+        self.store().and_then(|store| std::fs::read_to_string(store.join("log")).ok()).unwrap_or_default()
+    }
+
+    /// One look, right now, as the timer would take it.
+    pub fn look(&self) {
+        self.sidecar(["hook", "tick"]).ok();
+    }
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        for &pid in self.pids.borrow().iter() {
+            if is_alive(pid) {
+                self.signal(pid, "CONT");
+                self.signal(pid, "KILL");
+            }
+        }
+    }
+}
+
+/// An attached client.
+pub struct Client {
+    child: std::process::Child,
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+pub fn is_alive(pid: i32) -> bool {
+    let Ok(stat) = std::fs::read_to_string(format!("/proc/{pid}/stat")) else { return false };
+    !matches!(stat.rsplit(") ").next().and_then(|rest| rest.chars().next()), Some('Z' | 'X') | None)
+}
+
+fn names<'a>(list: &'a Value, name: impl Fn(&'a Value) -> &'a Value) -> Vec<String> {
+    let mut names: Vec<String> =
+        list.as_array().into_iter().flatten().map(|item| name(item).as_str().unwrap_or_default().to_owned()).collect();
+    names.sort();
+    names
+}
