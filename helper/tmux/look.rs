@@ -80,20 +80,7 @@ impl Server {
     /// A failed call, or an answer that is short: a server that is ending answers with part of its panes.
     pub fn look(&self, limit: Duration) -> Result<Observation, Failure> {
         let frame = Frame::new()?;
-        let mut args: Vec<String> = Vec::new();
-        for (command, kind, fields) in [
-            (&["display-message", "-p"][..], 'H', HEAD),
-            (&["list-sessions", "-F"], 'S', SESSION),
-            (&["list-windows", "-a", "-F"], 'W', WINDOW),
-            (&["list-panes", "-a", "-F"], 'P', PANE),
-            (&["display-message", "-p"], 'E', &["pid"]),
-        ] {
-            args.extend(command.iter().map(|&word| word.to_owned()));
-            args.push(frame.format(kind, fields));
-            args.push(";".into());
-        }
-        args.pop();
-        let reply = self.call(&args, None, limit)?;
+        let reply = self.call(&argv(&frame), None, limit)?;
         if !reply.ok {
             return Err(Failure::Other(reply.stderr));
         }
@@ -176,6 +163,31 @@ impl Server {
         let reply = self.call(&["source-file", "-"], Some(script.as_bytes()), limit)?;
         if reply.ok { Ok(()) } else { Err(Failure::Other(reply.stderr)) }
     }
+}
+
+/// What a look asks of tmux, as the words behind its socket: the least that a look can cost.
+///
+/// # Errors
+/// The system gives no random bytes.
+pub fn look_argv() -> Result<Vec<String>, Failure> {
+    Ok(argv(&Frame::new()?))
+}
+
+fn argv(frame: &Frame) -> Vec<String> {
+    let mut args: Vec<String> = Vec::new();
+    for (command, kind, fields) in [
+        (&["display-message", "-p"][..], 'H', HEAD),
+        (&["list-sessions", "-F"], 'S', SESSION),
+        (&["list-windows", "-a", "-F"], 'W', WINDOW),
+        (&["list-panes", "-a", "-F"], 'P', PANE),
+        (&["display-message", "-p"], 'E', &["pid"]),
+    ] {
+        args.extend(command.iter().map(|&word| word.to_owned()));
+        args.push(frame.format(kind, fields));
+        args.push(";".into());
+    }
+    args.pop();
+    args
 }
 
 fn short() -> Failure {

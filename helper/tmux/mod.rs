@@ -8,7 +8,7 @@ mod server;
 mod version;
 
 pub use client::{Failure, Reply};
-pub use look::Rearm;
+pub use look::{Rearm, look_argv};
 pub use quote::{arg, double_hash, name_from_shown, shell_word};
 pub use server::{Server, Via};
 pub use version::Version;
