@@ -6,7 +6,7 @@ use super::timer;
 use crate::error::Result;
 use crate::model::Hint;
 use crate::record::{Recorded, Settings, now, record};
-use crate::store::{Config, Level, Store, Turn};
+use crate::store::{Config, Level, Lock, Store, Turn};
 use crate::tmux::Server;
 
 /// How long a hook waits for the one that works.
@@ -28,6 +28,8 @@ pub enum Event {
         /// The server's `#{start_time}`.
         start_time: u64,
     },
+    /// One look that is over when the call ends: what `tick` without a token asks for.
+    Look,
     /// The timer's round.
     Tick {
         /// Its token.
@@ -38,7 +40,7 @@ pub enum Event {
 }
 
 impl Event {
-    /// Reads the words behind `sidecar hook`. `tick` without a token is one look, as a person may ask for it.
+    /// Reads the words behind `sidecar hook`.
     pub fn parse(words: &[String]) -> Option<Self> {
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         match *words.as_slice() {
@@ -60,6 +62,7 @@ impl Event {
                 let interval = interval.parse().ok().filter(|seconds: &f64| (0.1..=86_400.0).contains(seconds))?;
                 timer::is_token(token).then(|| Self::Tick { token: token.to_owned(), interval })
             }
+            ["tick"] => Some(Self::Look),
             [name, ..] if !name.is_empty() => Some(Self::Changed(name.to_owned())),
             _ => None,
         }
@@ -69,7 +72,7 @@ impl Event {
         match self {
             Self::Changed(name) => name,
             Self::Closed { .. } => "session-closed",
-            Self::Tick { .. } => "tick",
+            Self::Look | Self::Tick { .. } => "tick",
         }
     }
 }
@@ -90,7 +93,8 @@ pub fn run(server: &Server, store: &Store, event: &Event, helper: &str) -> Resul
             store.add_hint(&Hint { at: now(), pid: *pid, start_time: *start_time, session: session.clone(), left: *left })
         }
         Event::Tick { token, interval } => tick(server, store, token, *interval, helper),
-        Event::Changed(_) => look(server, store, helper),
+        Event::Look => store.lock(LOCK_LIMIT).and_then(|held| look(server, store, held, helper)),
+        Event::Changed(_) => coalesced_look(server, store, helper),
     };
     if let Err(error) = &result {
         let level = if matches!(error.code, "no_answer" | "other_server") { Level::Warn } else { Level::Error };
@@ -107,14 +111,17 @@ fn tick(server: &Server, store: &Store, token: &str, interval: f64, helper: &str
         Ok(true) => {}
         Err(failure) => store.log(Level::Warn, "hook tick", &failure.to_string()),
     }
-    look(server, store, helper)
+    coalesced_look(server, store, helper)
 }
 
-fn look(server: &Server, store: &Store, helper: &str) -> Result<()> {
-    let held = match store.turn(LOCK_LIMIT)? {
-        Turn::Mine(held) => held,
-        Turn::SomebodyWaits => return Ok(()),
-    };
+fn coalesced_look(server: &Server, store: &Store, helper: &str) -> Result<()> {
+    match store.turn(LOCK_LIMIT)? {
+        Turn::Mine(held) => look(server, store, held, helper),
+        Turn::SomebodyWaits => Ok(()),
+    }
+}
+
+fn look(server: &Server, store: &Store, held: Lock, helper: &str) -> Result<()> {
     let config = Config::read();
     let recorded = record(server, store, &config, &held)?;
     drop(held);

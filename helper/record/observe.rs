@@ -230,6 +230,14 @@ fn update(
         shell.restoring = None;
         rename(&mut shell, &session.name);
         shell = fill(shell, at, session, known, homes, Some(old));
+    } else if !old.lives_in(&seen.generation) {
+        // The live ids in it are another life's, and would name strangers here.
+        for window in &mut shell.windows {
+            window.tmux.clear();
+            for pane in &mut window.panes {
+                pane.tmux.clear();
+            }
+        }
     }
     if shell != *old {
         if let Some(seen) = &mut shell.seen {

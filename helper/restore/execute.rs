@@ -1,8 +1,9 @@
 //! Carries a plan out, step by step, and can be killed at any of them: the next run goes on from what lives.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
+use super::effective::{effective, followers, leader};
 use super::script::{self, Dirs, Live};
 use super::situation::{is_dir, resolve, situation};
 use crate::agents::process;
@@ -51,19 +52,24 @@ pub fn restore(
     if dry_run || wanted.is_empty() {
         return Ok((plan, outcomes));
     }
+    let all = &situation.state.shells;
+    let live = situation.seen.as_ref().map(|seen| owners(all, seen).into_keys().map(str::to_owned).collect()).unwrap_or_default();
+    let shells = effective(&wanted, all, &live);
     let mut run = Run {
         server,
         store,
         config,
+        all,
         generation: situation.seen.as_ref().map(|seen| seen.generation.clone()),
-        dirs: wanted.iter().map(|shell| (shell.id.clone(), directories(shell))).collect(),
+        dirs: shells.iter().map(|shell| (shell.id.clone(), directories(shell))).collect(),
+        followers: followers(&shells, all, situation.seen.as_ref()),
         results: HashMap::new(),
     };
-    run.mark(&wanted)?;
-    let ended = run.make(&wanted, progress).and_then(|()| run.finish(&wanted));
+    run.mark(&shells)?;
+    let ended = run.make(&shells, progress).and_then(|()| run.finish(&shells));
     if let Err(why) = ended {
         store.log(Level::Warn, "restore", &why);
-        run.skip_rest(&wanted, &why);
+        run.skip_rest(&shells, &why);
     }
     for outcome in &mut outcomes {
         if let Some((status, reason, detail)) = run.results.remove(&outcome.shell) {
@@ -109,6 +115,25 @@ fn directories(shell: &Shell) -> Dirs {
     shell.panes().map(|pane| (pane.id.clone(), script::pane_dir(shell, pane, &is_dir, &resolve).0)).collect()
 }
 
+/// A shell on its way.
+struct Pending<'a> {
+    shell: &'a Shell,
+    /// How often it was finished; each time another one of the wanted names is asked for.
+    tries: usize,
+}
+
+impl<'a> Pending<'a> {
+    fn new(shell: &'a Shell) -> Self {
+        Self { shell, tries: 0 }
+    }
+}
+
+enum NextStep {
+    Run(String),
+    Finished,
+    Failed,
+}
+
 /// Why the run can't go on.
 type Ended = String;
 
@@ -116,15 +141,19 @@ struct Run<'a> {
     server: &'a Server,
     store: &'a Store,
     config: &'a Config,
+    /// Every record, which may own windows that others link to.
+    all: &'a [Shell],
     /// `None` until the first call has started the server.
     generation: Option<Generation>,
     dirs: HashMap<String, Dirs>,
+    /// Shells that come back by joining a session group.
+    followers: HashSet<String>,
     results: HashMap<String, (OutcomeStatus, &'static str, String)>,
 }
 
 impl Run<'_> {
     /// From here on no look takes windows or panes from these records.
-    fn mark(&self, shells: &[&Shell]) -> Result<()> {
+    fn mark(&self, shells: &[Shell]) -> Result<()> {
         let mark = match &self.generation {
             Some(generation) => Mark { at: now(), generation: generation.clone() },
             None => Mark::before_start(now(), &process::boot_id()),
@@ -147,13 +176,16 @@ impl Run<'_> {
     }
 
     /// Makes each session in a call of its own.
-    fn make(&mut self, shells: &[&Shell], progress: Progress) -> std::result::Result<(), Ended> {
+    fn make(&mut self, shells: &[Shell], progress: Progress) -> std::result::Result<(), Ended> {
         let total = shells.len();
         for (done, shell) in shells.iter().enumerate() {
             progress(done, total);
             if !is_dir(shell.work_dir.as_path()) {
                 let detail = format!("its directory is missing: {}", shell.work_dir.display());
                 self.results.insert(shell.id.clone(), (OutcomeStatus::Refused, "directory_missing", detail));
+                continue;
+            }
+            if self.followers.contains(&shell.id) {
                 continue;
             }
             let script = script::create(shell, self.generation.as_ref(), &self.dirs[&shell.id]);
@@ -194,60 +226,63 @@ impl Run<'_> {
     }
 
     /// Adds what is missing, then what needs live ids, until nothing is left to do; then the records follow.
-    fn finish(&mut self, shells: &[&Shell]) -> std::result::Result<(), Ended> {
-        let mut pending: Vec<&Shell> =
-            shells.iter().copied().filter(|shell| !matches!(self.results.get(&shell.id), Some((OutcomeStatus::Refused, ..)))).collect();
-        let everything = self.state_shells(shells)?;
-        let mut names = vec![0; pending.len()];
+    fn finish(&mut self, shells: &[Shell]) -> std::result::Result<(), Ended> {
+        let mut pending: Vec<Pending> = shells.iter().filter(|shell| !self.is_refused(&shell.id)).map(Pending::new).collect();
         let mut finished: Vec<&Shell> = Vec::new();
-        for round in 0..ROUNDS {
+        for _ in 0..ROUNDS {
             let seen = self.look()?;
-            let owners = owners(&everything, &seen);
+            let owners = owners(self.all, &seen);
             let mut commands = String::new();
             let mut next = Vec::new();
-            for (at, shell) in pending.iter().enumerate() {
-                let Some(session) = seen.sessions.iter().find(|session| session.tag == shell.id) else { continue };
-                let live = Live::of(shell, session);
-                let named = session.name != script::working_name(shell);
-                if !live.missing(shell).is_empty() {
-                    commands.push_str(&script::complete(shell, &live, &self.dirs[&shell.id]));
-                } else if round > 0 && named && script::links_stand(shell, session, &owners) {
-                    finished.push(shell);
-                    continue;
-                } else {
-                    commands.push_str(&script::finish(shell, &live, &owners, names[at]));
-                    names[at] += 1;
+            for mut shell in pending {
+                match self.next_step(&mut shell, &seen, &owners) {
+                    NextStep::Run(script) => {
+                        commands.push_str(&script);
+                        next.push(shell);
+                    }
+                    NextStep::Finished => finished.push(shell.shell),
+                    NextStep::Failed => {}
                 }
-                next.push((*shell, names[at]));
             }
-            pending = next.iter().map(|(shell, _)| *shell).collect();
-            names = next.iter().map(|(_, name)| *name).collect();
+            pending = next;
             if pending.is_empty() {
                 break;
             }
-            if !commands.is_empty() {
-                let said = self.call(&commands)?;
-                if !said.is_empty() {
-                    self.store.log(Level::Warn, "restore", &said);
-                }
+            let said = self.call(&commands)?;
+            if !said.is_empty() {
+                self.store.log(Level::Warn, "restore", &said);
             }
         }
         self.settle(shells, &finished)
     }
 
-    /// The shells of this run as they are recorded now, and all others, which may own linked windows.
-    fn state_shells(&self, shells: &[&Shell]) -> std::result::Result<Vec<Shell>, Ended> {
-        let loaded = self.store.load().map_err(|error| error.message)?;
-        Ok(loaded
-            .state
-            .shells
-            .into_iter()
-            .map(|shell| shells.iter().find(|wanted| wanted.id == shell.id).map_or(shell, |wanted| (*wanted).clone()))
-            .collect())
+    fn is_refused(&self, shell: &str) -> bool {
+        matches!(self.results.get(shell), Some((OutcomeStatus::Refused, ..)))
+    }
+
+    /// What brings one shell closer to its record.
+    fn next_step(&self, pending: &mut Pending, seen: &Observation, owners: &HashMap<&str, &str>) -> NextStep {
+        let shell = pending.shell;
+        let Some(session) = seen.sessions.iter().find(|session| session.tag == shell.id) else {
+            return match leader(shell, self.all, seen).filter(|_| self.followers.contains(&shell.id)) {
+                Some(leader) => NextStep::Run(script::join(shell, &seen.generation, leader)),
+                None => NextStep::Failed,
+            };
+        };
+        let live = Live::of(shell, session);
+        if !live.missing(shell).is_empty() {
+            return NextStep::Run(script::complete(shell, &live, &self.dirs[&shell.id]));
+        }
+        let has_name = session.name != script::working_name(shell);
+        if pending.tries > 0 && has_name && script::links_stand(shell, session, owners) {
+            return NextStep::Finished;
+        }
+        pending.tries += 1;
+        NextStep::Run(script::finish(shell, &live, owners, pending.tries - 1))
     }
 
     /// Writes what came back into the records, and takes the marks off.
-    fn settle(&mut self, shells: &[&Shell], finished: &[&Shell]) -> std::result::Result<(), Ended> {
+    fn settle(&mut self, shells: &[Shell], finished: &[&Shell]) -> std::result::Result<(), Ended> {
         let held = self.store.lock(LOCK_LIMIT).map_err(|error| error.message)?;
         let done = |id: &str| finished.iter().any(|shell| shell.id == id);
         let recorded = record_after(self.server, self.store, self.config, &held, |state, seen| {
@@ -258,11 +293,11 @@ impl Run<'_> {
         });
         let seen = recorded.map_err(|error| error.message)?.seen;
         for shell in shells {
-            if matches!(self.results.get(&shell.id), Some((OutcomeStatus::Refused, ..))) {
+            if self.is_refused(&shell.id) {
                 continue;
             }
             let result = if done(&shell.id) {
-                (OutcomeStatus::Restored, "restored", moved_panes(shell, &seen, &self.dirs[&shell.id]))
+                (OutcomeStatus::Restored, "restored", came_back(shell, &seen, &self.dirs[&shell.id]))
             } else {
                 let said = self.results.remove(&shell.id).map(|(_, _, said)| said).unwrap_or_default();
                 (
@@ -277,7 +312,7 @@ impl Run<'_> {
     }
 
     /// The server changed or went away: what has no result yet was not come to.
-    fn skip_rest(&mut self, shells: &[&Shell], why: &str) {
+    fn skip_rest(&mut self, shells: &[Shell], why: &str) {
         for shell in shells {
             self.results
                 .entry(shell.id.clone())
@@ -319,9 +354,11 @@ fn take_shown_names(shell: &mut Shell, seen: &Observation) {
     }
 }
 
-/// Says which panes did not open in their recorded directory.
-fn moved_panes(shell: &Shell, seen: &Observation, dirs: &Dirs) -> String {
-    let mut said = Vec::new();
+/// Says what came back, and which panes did not open in their recorded directory.
+fn came_back(shell: &Shell, seen: &Observation, dirs: &Dirs) -> String {
+    let plural = |number: usize, thing: &str| format!("{number} {thing}{}", if number == 1 { "" } else { "s" });
+    let panes = plural(shell.panes().count(), "pane");
+    let mut said = vec![format!("{}, {panes}", plural(shell.windows.len(), "window"))];
     let live: HashMap<&str, &crate::model::SeenPane> = seen
         .sessions
         .iter()

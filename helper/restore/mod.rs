@@ -1,5 +1,6 @@
 //! Bringing shells back: a pure plan, pure scripts for tmux, and the run that carries them out.
 
+mod effective;
 mod execute;
 mod plan;
 mod script;

@@ -74,6 +74,10 @@ pub(super) fn create(shell: &Shell, generation: Option<&Generation>, dirs: &Dirs
         format_arg(shell.work_dir.as_bytes()),
         shell.id
     );
+    if own.is_empty() {
+        // All its windows are linked ones; this one goes when they are there.
+        let _ = writeln!(out, "set-option -w -t {session} @sidecar-blank 1");
+    }
     let mut taken: Vec<u32> = Vec::new();
     for (at, window) in own.iter().enumerate() {
         let index = free_index(&taken, window.index);
@@ -134,6 +138,29 @@ fn free_index(taken: &[u32], wanted: u32) -> u32 {
         index = index.saturating_add(1);
     }
     index
+}
+
+/// Makes a session as a member of the group that the session `leader` belongs to. A new group is named after its first
+/// session's name, so that one bears the group's name for a moment where its own is another.
+pub(super) fn join(shell: &Shell, generation: &Generation, leader: (&str, &str)) -> String {
+    let (id, name) = leader;
+    let mut out = String::new();
+    let id = arg(id.as_bytes());
+    let rename = |name: &str| format!("rename-session -t {id} -- {}\n", format_arg(&name_from_shown(name)));
+    let group = shell.group.as_deref().filter(|group| *group != name);
+    if let Some(group) = group {
+        out.push_str(&rename(group));
+    }
+    let working = working_name(shell);
+    let _ = writeln!(
+        out,
+        "new-session -d -s {working} -t {id} ; set-option -t ={working}: destroy-unattached off ; set-option -t ={working}: @sidecar-shell {}",
+        shell.id
+    );
+    if group.is_some() {
+        out.push_str(&rename(name));
+    }
+    guarded(shell, Some(generation), &out)
 }
 
 /// What of the record lives, by live ids.
@@ -258,6 +285,13 @@ pub(super) fn finish(shell: &Shell, live: &Live, owners: &HashMap<&str, &str>, a
     for window in shell.windows.iter().filter(|window| window.last).chain(shell.windows.iter().filter(|window| window.active)) {
         let index = live.windows.get(window.id.as_str()).map_or(window.index, |present| present.index);
         let _ = writeln!(out, "select-window -t {}", arg(format!("{session}:{index}").as_bytes()));
+    }
+    if links_stand(shell, live.session, owners) && live.session.windows.len() > 1 {
+        // By its own mark, and only while nobody split it.
+        for window in live.session.windows.iter().filter(|window| window.panes.len() == 1 && window.panes[0].tag.is_empty()) {
+            let id = arg(window.id.as_bytes());
+            let _ = writeln!(out, "if-shell -F -t {id} \"#{{@sidecar-blank}}\" {{ kill-window -t {id} }}");
+        }
     }
     if live.session.name == working_name(shell) {
         if let Some(name) = wanted_names(shell).get(attempt) {

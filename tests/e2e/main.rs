@@ -8,5 +8,8 @@
     reason = "tests run tmux and make files by themselves"
 )]
 
+mod death;
+mod fixed_point;
 mod main_job;
+mod records;
 mod support;

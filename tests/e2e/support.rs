@@ -106,6 +106,13 @@ impl World {
         world
     }
 
+    /// A world with another tmux client and without a tmux.conf.
+    pub fn bare_with_tmux(folder: &Path) -> Self {
+        let mut world = Self::bare();
+        world.tmux_dir = Some(folder.to_owned());
+        world
+    }
+
     /// The same world seen through another tmux client.
     pub fn switch_tmux(&mut self, folder: &Path) {
         self.tmux_dir = Some(folder.to_owned());

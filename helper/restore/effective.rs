@@ -1,0 +1,90 @@
+//! What each shell of a run makes by itself, and what it takes from the others: windows that stand in several sessions are
+//! made once and linked, and the members of a session group share theirs.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::model::{Observation, Shell, Window};
+
+/// The shells of a run as they are to be made, the leaders of groups first.
+///
+/// A window whose content stands in another record is made here if that record is not part of the run and the window does not
+/// live; one that lives already is linked. `live` are the stable ids of the windows that live.
+pub(super) fn effective(wanted: &[&Shell], all: &[Shell], live: &HashSet<String>) -> Vec<Shell> {
+    let mut content: HashMap<&str, &Window> = HashMap::new();
+    for window in wanted.iter().copied().chain(all).flat_map(Shell::own_windows) {
+        content.entry(&window.id).or_insert(window);
+    }
+    let mut made: HashSet<String> = live.clone();
+    let mut shells: Vec<Shell> = wanted.iter().map(|shell| (*shell).clone()).collect();
+    // Who holds content comes before who only links to it.
+    shells.sort_by_key(|shell| shell.own_windows().count() == 0);
+    let owned: HashSet<String> = shells.iter().flat_map(Shell::own_windows).map(|window| window.id.clone()).collect();
+    for shell in &mut shells {
+        for window in &mut shell.windows {
+            let takes = if window.linked { !owned.contains(&window.id) } else { true };
+            if takes && made.insert(window.id.clone()) {
+                if let Some(known) = content.get(window.id.as_str()).filter(|_| window.linked) {
+                    *window = Window { index: window.index, active: window.active, last: window.last, gone: None, ..(*known).clone() };
+                }
+            } else {
+                window.linked = true;
+                window.panes.clear();
+            }
+        }
+    }
+    shells
+}
+
+/// The live session that a shell joins the group of, if one of its group's members lives: its live id and its name.
+pub(super) fn leader<'a>(shell: &Shell, all: &[Shell], seen: &'a Observation) -> Option<(&'a str, &'a str)> {
+    let group = shell.group.as_ref()?;
+    let member = |tag: &str| all.iter().any(|other| other.id == tag && other.id != shell.id && other.group.as_ref() == Some(group));
+    seen.sessions.iter().find(|session| member(&session.tag)).map(|session| (session.id.as_str(), session.name.as_str()))
+}
+
+/// The shells that come back by joining a group, since an earlier one of the run, or a living session, leads it.
+pub(super) fn followers(shells: &[Shell], all: &[Shell], seen: Option<&Observation>) -> HashSet<String> {
+    let mut led: HashSet<&str> = HashSet::new();
+    let mut followers = HashSet::new();
+    for shell in shells {
+        let Some(group) = shell.group.as_deref() else { continue };
+        let lives = seen.is_some_and(|seen| leader(shell, all, seen).is_some());
+        if lives || !led.insert(group) {
+            followers.insert(shell.id.clone());
+        }
+    }
+    followers
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Pane;
+
+    fn window(id: &str, linked: bool) -> Window {
+        let panes = if linked { Vec::new() } else { vec![Pane { id: format!("pn-{id}"), ..Pane::default() }] };
+        Window { id: id.into(), linked, panes, ..Window::default() }
+    }
+
+    fn shell(id: &str, windows: Vec<Window>) -> Shell {
+        Shell { id: id.into(), windows, ..Shell::default() }
+    }
+
+    fn linked(shells: &[Shell]) -> Vec<(&str, Vec<bool>)> {
+        shells.iter().map(|shell| (shell.id.as_str(), shell.windows.iter().map(|window| window.linked).collect())).collect()
+    }
+
+    #[test]
+    fn a_window_of_two_sessions_is_made_once() {
+        let all = [shell("b", vec![window("w1", true)]), shell("a", vec![window("w1", false), window("w2", false)])];
+        let both = effective(&[&all[0], &all[1]], &all, &HashSet::new());
+        assert_eq!(linked(&both), [("a", vec![false, false]), ("b", vec![true])]);
+        // The one alone makes it by itself.
+        let alone = effective(&[&all[0]], &all, &HashSet::new());
+        assert_eq!(linked(&alone), [("b", vec![false])]);
+        assert_eq!(alone[0].panes().count(), 1);
+        // And its owner, restored later, links to it.
+        let later = effective(&[&all[1]], &all, &HashSet::from(["w1".to_owned()]));
+        assert_eq!(linked(&later), [("a", vec![true, false])]);
+    }
+}
