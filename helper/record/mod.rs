@@ -8,6 +8,8 @@ mod observe;
 mod pristine;
 mod project;
 mod take;
+#[cfg(test)]
+mod tests;
 mod windows;
 
 pub use closing::{bury_deleted, ended, expired, expires_at};

@@ -91,7 +91,18 @@ pub fn observe(old: &State, seen: &Observation, hints: &[Hint], screen: Option<&
         recorded.push(at);
     }
 
-    let mut known = Known::of(&before, seen, rules);
+    // An adopted session had a young record of its own: the old one takes its place.
+    let replaced: Vec<usize> = adopted
+        .keys()
+        .filter_map(|&at| {
+            let session = &seen.sessions[at].id;
+            before
+                .iter()
+                .position(|shell| shell.lives_in(&seen.generation) && shell.seen.as_ref().is_some_and(|own| own.session == *session))
+        })
+        .collect();
+    let others = before.iter().enumerate().filter(|(at, _)| !replaced.contains(at)).map(|(_, shell)| shell);
+    let mut known = Known::of(others, seen, rules);
     known.read(&recorded, &adopted, &mut tags, ids);
     let homes = known.homes(&recorded, &olds);
     for &at in &recorded {
@@ -116,15 +127,6 @@ pub fn observe(old: &State, seen: &Observation, hints: &[Hint], screen: Option<&
             tags.shells.push((session.id.clone(), id));
         }
     }
-    // An adopted session had a young record of its own: the old one takes its place.
-    let replaced: Vec<usize> = adopted
-        .keys()
-        .filter_map(|&at| {
-            before.iter().position(|shell| {
-                shell.lives_in(&seen.generation) && shell.seen.as_ref().is_some_and(|own| own.session == seen.sessions[at].id)
-            })
-        })
-        .collect();
     for (at, shell) in state.shells.iter_mut().enumerate() {
         if !found.contains(&at) {
             known.give_up_moved(shell);

@@ -26,7 +26,7 @@ pub(super) struct Known<'a> {
 
 impl<'a> Known<'a> {
     /// Of all records, as they were before this look.
-    pub(super) fn of(shells: &'a [Shell], seen: &'a Observation, rules: &'a Rules) -> Self {
+    pub(super) fn of(shells: impl Iterator<Item = &'a Shell>, seen: &'a Observation, rules: &'a Rules) -> Self {
         let mut known = Self {
             seen,
             rules,
@@ -65,9 +65,11 @@ impl<'a> Known<'a> {
         let places = || recorded.iter().flat_map(|&at| seen.sessions[at].windows.iter().map(move |window| (at, window)));
         // First the panes that are known for sure, so that none of them is taken for another.
         let mut pane_ids: HashMap<&str, String> = HashMap::new();
-        for (_, window) in places() {
+        for (at, window) in places() {
             for pane in &window.panes {
-                let tagged = is_id(&pane.tag).then_some(pane.tag.as_str());
+                // In an adopted session the tags are those of the young record that gives way.
+                let may_be_new = !adopted.contains_key(&at);
+                let tagged = (is_id(&pane.tag) && (may_be_new || self.panes.contains_key(pane.tag.as_str()))).then_some(pane.tag.as_str());
                 let id = tagged.or_else(|| self.live_panes.get(pane.id.as_str()).copied());
                 if let Some(id) = id {
                     if !pane_ids.contains_key(pane.id.as_str()) && self.claimed.insert(id.to_owned()) {
