@@ -12,7 +12,7 @@ use super::{Context, shell};
 use crate::error::{Exit, Result};
 use crate::model::{Action, Outcome, OutcomeStatus, Plan, ServerState, Step};
 use crate::record::now;
-use crate::restore::{restore as run_restore, situation};
+use crate::restore::{restore as run_restore, say_farewell, situation};
 
 pub(super) fn status(context: &Context, json: bool) -> Result<ExitCode> {
     let situation = situation(&context.server, &context.store, &context.config)?;
@@ -142,11 +142,12 @@ fn action_colour(action: Action) -> &'static str {
 pub(super) fn restore(context: &Context, options: &RestoreArgs) -> Result<ExitCode> {
     let selected = if options.shells.is_empty() { None } else { Some(shell::resolve(context, &options.shells)?) };
     let mut line = ProgressLine::new();
-    let (_, outcomes) =
+    let report =
         run_restore(&context.server, &context.store, &context.config, selected.as_deref(), options.dry_run, &mut |done, total| {
             line.show(done, total);
         })?;
     line.clear();
+    let outcomes = report.outcomes;
     let failed = outcomes.iter().filter(|outcome| outcome.status == OutcomeStatus::Failed).count();
     if options.json {
         let document = json!({
@@ -158,6 +159,10 @@ pub(super) fn restore(context: &Context, options: &RestoreArgs) -> Result<ExitCo
         print(&format!("{document}\n"));
     } else {
         print(&restore_text(&outcomes, options.dry_run));
+    }
+    if let Some(farewell) = &report.farewell {
+        // Everything is said: this may end the pane that we run in.
+        say_farewell(&context.server, &context.store, &context.config, farewell);
     }
     let refused = outcomes.iter().any(|outcome| outcome.status == OutcomeStatus::Refused);
     Ok(if failed > 0 {

@@ -45,6 +45,8 @@ pub struct SeenSession {
     pub created: u64,
     /// When a client last attached or typed, seconds since the Unix epoch.
     pub activity: u64,
+    /// Its `destroy-unattached` was switched off by a restore, until a client has come.
+    pub kept: bool,
     /// `@sidecar-shell`.
     pub tag: String,
     /// The main checkout of its directory's git repository.
@@ -93,6 +95,8 @@ pub struct SeenPane {
     pub active: bool,
     /// The window's last pane.
     pub last: bool,
+    /// It lies over the others (tmux 3.7 and later).
+    pub floating: bool,
     /// Its program has ended (`remain-on-exit`).
     pub dead: bool,
     /// The process that tmux started in it.

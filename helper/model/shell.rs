@@ -136,6 +136,9 @@ pub struct Pane {
     /// The window's last pane.
     #[serde(skip_serializing_if = "is_false")]
     pub last: bool,
+    /// It lay over the others (tmux 3.7 and later); a restore brings it back as a pane beside them.
+    #[serde(skip_serializing_if = "is_false")]
+    pub floating: bool,
     /// The title that the application or the user set.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub title: String,

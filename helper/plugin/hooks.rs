@@ -53,7 +53,10 @@ fn set_hook(event: &str, command: &str) -> String {
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "a test runs the texts as tmux does")]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
 
     #[test]
@@ -63,6 +66,28 @@ mod tests {
             r#"/bin/sh -c '"$0" "$@" >/dev/null 2>&1 || true' '/p/sidecar' 'hook' 'x' '#{hook_session}'"#
         );
         assert!(call("/it's", &[]).ends_with(r"'/it'\''s'"));
+    }
+
+    /// tmux hands the text to `/bin/sh`, and 3.5 to the user's shell.
+    #[test]
+    fn a_call_does_the_same_in_every_shell() {
+        let dir = tempfile::tempdir().unwrap();
+        let helper = dir.path().join("it's a $(helper) \"`x`\"");
+        // It tells its words in a file, prints and fails: none of that may come through.
+        std::fs::write(&helper, "#!/bin/sh\nprintf '%s\\n' \"$@\" >\"$0.words\"\necho out\necho err >&2\nexit 3\n").unwrap();
+        std::fs::set_permissions(&helper, std::fs::Permissions::from_mode(0o700)).unwrap();
+        let words = ["hook", "session-closed", "$3", "xx", "#{pid} * ;"];
+        let text = call(helper.to_str().unwrap(), &words);
+        for shell in ["sh", "dash", "bash", "zsh", "fish"] {
+            let output = match std::process::Command::new(shell).arg("-c").arg(&text).output() {
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
+                output => output.unwrap(),
+            };
+            assert!(output.status.success() && output.stdout.is_empty() && output.stderr.is_empty(), "{shell}: {output:?}");
+            let told = dir.path().join("it's a $(helper) \"`x`\".words");
+            assert_eq!(std::fs::read_to_string(&told).unwrap(), format!("{}\n", words.join("\n")), "{shell}");
+            std::fs::remove_file(told).unwrap();
+        }
     }
 
     #[test]

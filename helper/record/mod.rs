@@ -14,6 +14,7 @@ mod windows;
 
 pub use closing::{bury_deleted, ended, expired, expires_at};
 pub use observe::{Changes, Rules, Tags, observe};
+pub use pristine::MOVED_ASIDE;
 pub use project::of as project_of;
 pub use take::{
     ANSWER_LIMIT, INTERVAL, RandomIds, Recorded, Settings, add_projects, decide, look, now, record, record_after, stuck_generations,

@@ -7,6 +7,9 @@ const FIRST_LOOK_WITHIN: u64 = 60;
 /// A shell's start-up files may print for this long, in seconds, before the prompt stands.
 const SETTLES_WITHIN: u64 = 3;
 
+/// What a restore calls it while it needs the name `0` for a shell.
+pub const MOVED_ASIDE: &str = "sidecar-bootstrap";
+
 /// The session that may be pristine by everything but its screen: the generation's first, named by tmux's own number, with
 /// one window and one pane, where the default shell has no child. Only `sidecar` itself may run there.
 pub(super) fn candidate(seen: &Observation) -> Option<&SeenSession> {
@@ -14,7 +17,7 @@ pub(super) fn candidate(seen: &Observation) -> Option<&SeenSession> {
     let [window] = session.windows.as_slice() else { return None };
     let [pane] = window.panes.as_slice() else { return None };
     let runs_sidecar = pane.argv.first().is_some_and(|word| word.as_path().file_name().is_some_and(|name| name == "sidecar"));
-    let untouched = session.name == "0"
+    let untouched = (session.name == "0" || session.name == MOVED_ASIDE)
         && session.tag.is_empty()
         && session.group.is_empty()
         && window.automatic_rename

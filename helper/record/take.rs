@@ -159,6 +159,13 @@ pub fn record_after(
             store.log(Level::Warn, "tag", &failure.to_string());
         }
     }
+    let attended: Vec<String> =
+        seen.sessions.iter().filter(|session| session.kept && session.attached > 0).map(|session| session.id.clone()).collect();
+    if !attended.is_empty() {
+        if let Err(failure) = server.let_go(&seen.generation, &attended, ANSWER_LIMIT) {
+            store.log(Level::Warn, "destroy-unattached", &failure.to_string());
+        }
+    }
     Ok(Recorded { seen, changes, written })
 }
 

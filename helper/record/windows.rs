@@ -187,6 +187,7 @@ impl<'a> Known<'a> {
             index: pane.index,
             active: pane.active,
             last: pane.last,
+            floating: pane.floating,
             title: pane.title.clone(),
             dir,
             logical_dir,

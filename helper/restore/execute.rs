@@ -4,11 +4,12 @@ use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use super::effective::{effective, followers, leader};
+use super::farewell::{self, Farewell};
 use super::script::{self, Dirs, Live};
-use super::situation::{is_dir, resolve, situation};
+use super::situation::{Situation, is_dir, resolve, situation};
 use crate::agents::process;
 use crate::error::Result;
-use crate::model::{Action, Generation, Mark, Observation, Outcome, OutcomeStatus, Plan, Shell, State, Step};
+use crate::model::{Action, Generation, Mark, Observation, Outcome, OutcomeStatus, Shell, State, Step};
 use crate::record::{look, now, record_after};
 use crate::store::{Config, Level, Store};
 use crate::tmux::{Failure, Server};
@@ -25,6 +26,14 @@ const ROUNDS: usize = 5;
 /// Told after each shell: how many are done, and of how many.
 pub type Progress<'a> = &'a mut dyn FnMut(usize, usize);
 
+/// What a restore did.
+pub struct Report {
+    /// An outcome for each shell.
+    pub outcomes: Vec<Outcome>,
+    /// The bootstrap session, if it is to go now: the last thing to do, since this process may run in it.
+    pub farewell: Option<Farewell>,
+}
+
 /// Restores what the plan says, of the shells with the ids in `selected`, all if it is `None`.
 ///
 /// # Errors
@@ -36,7 +45,7 @@ pub fn restore(
     selected: Option<&[String]>,
     dry_run: bool,
     progress: Progress,
-) -> Result<(Plan, Vec<Outcome>)> {
+) -> Result<Report> {
     // Two restores at once end as one: the second finds everything there.
     let _alone = if dry_run { None } else { Some(store.lock_restore(RESTORE_LIMIT)?) };
     let situation = situation(server, store, config)?;
@@ -49,8 +58,15 @@ pub fn restore(
         .filter(|step| chosen(step) && step.action == Action::RecreateShell)
         .filter_map(|step| situation.state.shells.iter().find(|shell| shell.id == step.shell))
         .collect();
-    if dry_run || wanted.is_empty() {
-        return Ok((plan, outcomes));
+    if dry_run {
+        return Ok(Report { outcomes, farewell: None });
+    }
+    if wanted.is_empty() {
+        if plan.steps.iter().any(|step| step.reason == "adopted") {
+            let held = store.lock(LOCK_LIMIT)?;
+            record_after(server, store, config, &held, |_, _| ())?;
+        }
+        return Ok(Report { outcomes, farewell: farewell::of(&situation.state, situation.seen.as_ref(), situation.pristine.as_deref()) });
     }
     let all = &situation.state.shells;
     let live = situation.seen.as_ref().map(|seen| owners(all, seen).into_keys().map(str::to_owned).collect()).unwrap_or_default();
@@ -66,7 +82,7 @@ pub fn restore(
         results: HashMap::new(),
     };
     run.mark(&shells)?;
-    let ended = run.make(&shells, progress).and_then(|()| run.finish(&shells));
+    let ended = run.make_way(&shells, &situation).and_then(|()| run.make(&shells, progress)).and_then(|()| run.finish(&shells));
     if let Err(why) = ended {
         store.log(Level::Warn, "restore", &why);
         run.skip_rest(&shells, &why);
@@ -84,7 +100,14 @@ pub fn restore(
             &format!("{} ({}): {} ({})", outcome.shell, outcome.session, outcome.status.word(), outcome.reason),
         );
     }
-    Ok((plan, outcomes))
+    let farewell = match &situation.pristine {
+        Some(_) if outcomes.iter().any(|outcome| outcome.status == OutcomeStatus::Restored) => {
+            let after = self::situation(server, store, config)?;
+            farewell::of(&after.state, after.seen.as_ref(), after.pristine.as_deref())
+        }
+        _ => None,
+    };
+    Ok(Report { outcomes, farewell })
 }
 
 /// What a step leads to if tmux refuses nothing.
@@ -165,6 +188,16 @@ impl Run<'_> {
                 }
             }
         })
+    }
+
+    /// A session that nobody used gives its name to the shell that has it.
+    fn make_way(&self, shells: &[Shell], situation: &Situation) -> std::result::Result<(), Ended> {
+        let (Some(seen), Some(pristine)) = (&situation.seen, &situation.pristine) else { return Ok(()) };
+        let name = seen.sessions.iter().find(|session| session.id == *pristine).map(|session| session.name.as_str());
+        if shells.iter().any(|shell| Some(shell.session.as_str()) == name) {
+            self.call(&script::move_aside(pristine, &seen.generation))?;
+        }
+        Ok(())
     }
 
     fn change_state(&self, change: impl FnOnce(&mut State)) -> Result<()> {

@@ -2,10 +2,12 @@
 
 mod effective;
 mod execute;
+mod farewell;
 mod plan;
 mod script;
 mod situation;
 
-pub use execute::{Progress, restore};
+pub use execute::{Progress, Report, restore};
+pub use farewell::{Farewell, say_farewell};
 pub use plan::{Facts, plan};
 pub use situation::{Situation, situation};

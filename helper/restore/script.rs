@@ -8,6 +8,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use crate::model::{Generation, Pane, RawText, SeenSession, SeenWindow, Shell, Window};
+use crate::record::MOVED_ASIDE;
 use crate::tmux::{arg, double_hash, name_from_shown};
 
 /// The name that a session has while it is made. Ids are plain, so it is exact in any target.
@@ -67,7 +68,6 @@ pub(super) fn create(shell: &Shell, generation: Option<&Generation>, dirs: &Dirs
     own.sort_by_key(|window| window.index);
     let size = own.iter().find(|window| window.active).or(own.first()).filter(|window| window.width > 0 && window.height > 0);
     let (width, height) = size.map_or((80, 24), |window| (window.width, window.height));
-    let first_pane = own.first().and_then(|window| window.panes.first());
     let _ = writeln!(
         out,
         "new-session -d -s {name} -x {width} -y {height} -c {} ; set-option -t {session} destroy-unattached off ; set-option -t {session} @sidecar-shell {} ; set-option -t {session} renumber-windows off",
@@ -87,14 +87,14 @@ pub(super) fn create(shell: &Shell, generation: Option<&Generation>, dirs: &Dirs
             // `-k`: base-index may have put it there already.
             let _ =
                 writeln!(out, "if-shell -F -t {session} \"#{{!=:#{{window_index}},{index}}}\" {{ move-window -s {session} -t {target} }}");
-            if let Some(pane) = first_pane {
+            if let Some(pane) = first_pane(window) {
                 // A session's own directory and its first pane's are one option of new-session.
                 if dirs.get(&pane.id) != Some(&shell.work_dir) {
                     let _ = writeln!(out, "respawn-pane -k -t {target} -c {}", format_arg(dir_of(dirs, pane, shell).as_bytes()));
                 }
             }
         } else {
-            let first = window.panes.first().map_or(&shell.work_dir, |pane| dir_of(dirs, pane, shell));
+            let first = first_pane(window).map_or(&shell.work_dir, |pane| dir_of(dirs, pane, shell));
             let _ = writeln!(out, "new-window -d -t {target} -c {}", format_arg(first.as_bytes()));
         }
         panes(&mut out, shell, window, &target, dirs);
@@ -110,22 +110,37 @@ fn dir_of<'a>(dirs: &'a Dirs, pane: &Pane, shell: &'a Shell) -> &'a RawText {
     dirs.get(&pane.id).unwrap_or(&shell.work_dir)
 }
 
+/// The pane that a window is made with.
+fn first_pane(window: &Window) -> Option<&Pane> {
+    window.panes.iter().find(|pane| !pane.floating).or(window.panes.first())
+}
+
 /// The panes of a window that has its first one, and what the window looks like.
 fn panes(out: &mut String, shell: &Shell, window: &Window, target: &str, dirs: &Dirs) {
-    for (at, pane) in window.panes.iter().enumerate() {
-        if at > 0 {
+    let mut made = 0;
+    let mut pane_commands = |out: &mut String, pane: &Pane| {
+        if made > 0 {
             let _ = writeln!(out, "split-window -t {target} -c {}", format_arg(dir_of(dirs, pane, shell).as_bytes()));
             // Room for the next one.
             let _ = writeln!(out, "select-layout -t {target} tiled");
         }
+        made += 1;
         // The pane just made is the window's active one.
         let _ = writeln!(out, "set-option -p -t {target} @sidecar-pane {}", pane.id);
         if !pane.title.is_empty() {
             let _ = writeln!(out, "select-pane -t {target} -T {}", format_arg(pane.title.as_bytes()));
         }
+    };
+    // A floating pane has no place in the layout: it comes when the others have theirs.
+    let (floating, tiled): (Vec<&Pane>, Vec<&Pane>) = window.panes.iter().partition(|pane| pane.floating);
+    for pane in &tiled {
+        pane_commands(out, pane);
     }
-    if let Some(layout) = window.layout.as_ref().filter(|layout| window.panes.len() > 1 && layout.pane_count() == window.panes.len()) {
+    if let Some(layout) = window.layout.as_ref().filter(|layout| tiled.len() > 1 && layout.pane_count() == tiled.len()) {
         let _ = writeln!(out, "select-layout -t {target} {}", arg(layout.to_tmux().as_bytes()));
+    }
+    for pane in floating {
+        pane_commands(out, pane);
     }
     if !window.automatic_rename {
         let _ = writeln!(out, "rename-window -t {target} -- {}", format_arg(&name_from_shown(&window.name)));
@@ -220,7 +235,7 @@ pub(super) fn complete(shell: &Shell, live: &Live, dirs: &Dirs) -> String {
             }
             continue;
         }
-        let first = window.panes.first();
+        let first = first_pane(window);
         let target = if let Some(blank) = blank.take() {
             if let Some(pane) = first {
                 let _ = writeln!(
@@ -293,6 +308,12 @@ pub(super) fn finish(shell: &Shell, live: &Live, owners: &HashMap<&str, &str>, a
             let _ = writeln!(out, "if-shell -F -t {id} \"#{{@sidecar-blank}}\" {{ kill-window -t {id} }}");
         }
     }
+    // The user's own value comes back; where that would end a session without a client, after the first one has come.
+    let target = arg(session.as_bytes());
+    let _ = writeln!(
+        out,
+        "set-option -u -t {target} destroy-unattached ; if-shell -F -t {target} \"#{{||:#{{==:#{{destroy-unattached}},0}},#{{==:#{{destroy-unattached}},off}}}}\" {{ set-option -q -u -t {target} @sidecar-kept }} {{ set-option -t {target} destroy-unattached off ; set-option -t {target} @sidecar-kept 1 }}"
+    );
     if live.session.name == working_name(shell) {
         if let Some(name) = wanted_names(shell).get(attempt) {
             let _ = writeln!(out, "rename-session -t {} -- {}", arg(session.as_bytes()), format_arg(name));
@@ -308,4 +329,19 @@ pub(super) fn links_stand(shell: &Shell, session: &SeenSession, owners: &HashMap
         .iter()
         .filter(|window| window.linked)
         .all(|window| owners.get(window.id.as_str()).is_none_or(|owner| session.windows.iter().any(|other| other.id == *owner)))
+}
+
+/// Makes way for a shell of the same name.
+pub(super) fn move_aside(session: &str, generation: &Generation) -> String {
+    let session = arg(session.as_bytes());
+    let guard = arg(format!("#{{==:#{{pid}},{}}}", generation.pid).as_bytes());
+    format!("if-shell -F {guard} {{ rename-session -t {session} {MOVED_ASIDE} }}\n")
+}
+
+/// Moves the clients of a session that nobody used to `goto`, and ends it, if it is still the single pane that it was.
+pub(super) fn retire(session: &str, clients: &[String], goto: &str, generation: &Generation) -> String {
+    let (session, goto) = (arg(session.as_bytes()), arg(goto.as_bytes()));
+    let moves: String = clients.iter().map(|client| format!("switch-client -c {} -t {goto}\n", arg(client.as_bytes()))).collect();
+    let guard = format!("#{{&&:#{{==:#{{pid}},{}}},#{{==:#{{session_windows}}#{{window_panes}},11}}}}", generation.pid);
+    format!("if-shell -F -t {session} {} {{\n{moves}kill-session -t {session}\n}}\n", arg(guard.as_bytes()))
 }

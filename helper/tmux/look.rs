@@ -40,6 +40,7 @@ const SESSION: &[&str] = &[
     "default-command",
     "session_created",
     "session_activity",
+    "@sidecar-kept",
 ];
 const WINDOW: &[&str] = &[
     "session_id",
@@ -69,6 +70,7 @@ const PANE: &[&str] = &[
     "pane_start_path",
     "pane_start_command",
     "pane_path",
+    "pane_floating_flag",
     #[cfg(not(target_os = "linux"))]
     "pane_current_path",
 ];
@@ -132,6 +134,22 @@ impl Server {
             }
         }
         self.call(&["source-file", "-"], Some(script.as_bytes()), limit).map(drop)
+    }
+
+    /// Gives restored sessions, which a client has come to, the user's own `destroy-unattached` back.
+    ///
+    /// # Errors
+    /// As for any call.
+    pub fn let_go(&self, generation: &Generation, sessions: &[String], limit: Duration) -> Result<(), Failure> {
+        let guard = quote::arg(format!("#{{==:#{{pid}},{}}}", generation.pid).as_bytes());
+        let mut script = String::new();
+        for session in sessions {
+            let target = quote::arg(session.as_bytes());
+            script.push_str(&format!(
+                "if-shell -F {guard} {{ set-option -q -u -t {target} destroy-unattached ; set-option -q -u -t {target} @sidecar-kept }}\n"
+            ));
+        }
+        self.source(&script, limit)
     }
 
     /// The server's own version; the client's may differ after an upgrade.
@@ -247,6 +265,7 @@ fn assemble(rows: &[Row]) -> Option<Observation> {
                     tag: text(f[7]),
                     created: number(f[9]).unwrap_or(0),
                     activity: number(f[10]).unwrap_or(0),
+                    kept: flag(f[11]),
                     ..SeenSession::default()
                 });
             }
@@ -295,10 +314,11 @@ fn pane(f: &[&[u8]], default_command: &str) -> Option<SeenPane> {
         dead: flag(f[6]),
         pid,
         title: text(f[8]),
+        floating: flag(f[13]),
         tag: text(f[9]),
         start_dir: f[10].into(),
         run: (!start_command.is_empty() && start_command != default_command).then_some(start_command),
-        dir: if cfg!(target_os = "linux") { None } else { f.get(13).filter(|path| !path.is_empty()).map(|&path| path.into()) },
+        dir: if cfg!(target_os = "linux") { None } else { f.get(14).filter(|path| !path.is_empty()).map(|&path| path.into()) },
         logical_dir: osc7_path(f[12]),
         ..SeenPane::default()
     })

@@ -1,0 +1,49 @@
+//! The session that starting tmux made by itself: it goes once there is something better to look at, if nobody used it.
+
+use std::time::Duration;
+
+use super::script;
+use super::situation::situation;
+use crate::model::{Generation, Observation, State};
+use crate::store::{Config, Level, Store};
+use crate::tmux::Server;
+
+const CALL_LIMIT: Duration = Duration::from_secs(5);
+
+/// The session to end, and where its clients go.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Farewell {
+    session: String,
+    goto: String,
+    generation: Generation,
+}
+
+/// Who is to go, if anybody: a pristine session, where a shell of an earlier life has come back. Its clients go to the shell that
+/// was last attached.
+pub(super) fn of(state: &State, seen: Option<&Observation>, pristine: Option<&str>) -> Option<Farewell> {
+    let (seen, pristine) = (seen?, pristine?);
+    let back = state.shells.iter().filter(|shell| {
+        let earlier = shell.made.as_ref().is_none_or(|made| made.generation != seen.generation);
+        earlier && shell.lives_in(&seen.generation) && shell.missing.is_none()
+    });
+    let latest = back.max_by_key(|shell| (shell.last_attached, std::cmp::Reverse(&shell.name)))?;
+    let goto = latest.seen.as_ref()?.session.clone();
+    Some(Farewell { session: pristine.to_owned(), goto, generation: seen.generation.clone() })
+}
+
+/// Moves its clients and ends it, unless somebody used it meanwhile.
+pub fn say_farewell(server: &Server, store: &Store, config: &Config, farewell: &Farewell) {
+    let still = situation(server, store, config).ok().filter(|now| now.pristine.as_ref() == Some(&farewell.session));
+    if still.and_then(|now| now.seen).is_none_or(|seen| seen.generation != farewell.generation) {
+        return;
+    }
+    let clients = match server.call(&["list-clients", "-t", &farewell.session, "-F", "#{client_name}"], None, CALL_LIMIT) {
+        Ok(reply) => String::from_utf8_lossy(&reply.stdout).lines().map(str::to_owned).collect(),
+        Err(_) => Vec::new(),
+    };
+    store.log(Level::Info, "restore", &format!("the unused session {} ends", farewell.session));
+    let script = script::retire(&farewell.session, &clients, &farewell.goto, &farewell.generation);
+    if let Err(failure) = server.source(&script, CALL_LIMIT) {
+        store.log(Level::Warn, "restore", &failure.to_string());
+    }
+}
