@@ -35,10 +35,15 @@ pub(super) fn effective(wanted: &[&Shell], all: &[Shell], live: &HashSet<String>
     shells
 }
 
-/// The live session that a shell joins the group of, if one of its group's members lives: its live id and its name.
+/// The live session that a shell joins the group of, if one of its group's members lives: its live id and its name. A member
+/// that came back alone is in no group now; it is known by the windows that the two share.
 pub(super) fn leader<'a>(shell: &Shell, all: &[Shell], seen: &'a Observation) -> Option<(&'a str, &'a str)> {
     let group = shell.group.as_ref()?;
-    let member = |tag: &str| all.iter().any(|other| other.id == tag && other.id != shell.id && other.group.as_ref() == Some(group));
+    let places = |shell: &Shell| shell.windows.iter().map(|window| (window.index, window.id.clone())).collect::<Vec<_>>();
+    let member = |tag: &str| {
+        let other = all.iter().find(|other| other.id == tag && other.id != shell.id);
+        other.is_some_and(|other| other.group.as_ref() == Some(group) || places(other) == places(shell))
+    };
     seen.sessions.iter().find(|session| member(&session.tag)).map(|session| (session.id.as_str(), session.name.as_str()))
 }
 

@@ -75,8 +75,9 @@ pub(super) fn create(shell: &Shell, generation: Option<&Generation>, dirs: &Dirs
         shell.id
     );
     if own.is_empty() {
-        // All its windows are linked ones; this one goes when they are there.
-        let _ = writeln!(out, "set-option -w -t {session} @sidecar-blank 1");
+        // All its windows are linked ones; this one goes when they are there, and stands in no one's place until then.
+        let free = shell.windows.iter().map(|window| window.index + 1).max().unwrap_or(0);
+        let _ = writeln!(out, "set-option -w -t {session} @sidecar-blank 1 ; move-window -s {session} -t ={name}:{free}");
     }
     let mut taken: Vec<u32> = Vec::new();
     for (at, window) in own.iter().enumerate() {
@@ -169,7 +170,8 @@ pub(super) fn join(shell: &Shell, generation: &Generation, leader: (&str, &str))
     let working = working_name(shell);
     let _ = writeln!(
         out,
-        "new-session -d -s {working} -t {id} ; set-option -t ={working}: destroy-unattached off ; set-option -t ={working}: @sidecar-shell {}",
+        "new-session -d -s {working} -t {id} -c {} ; set-option -t ={working}: destroy-unattached off ; set-option -t ={working}: @sidecar-shell {}",
+        format_arg(shell.work_dir.as_bytes()),
         shell.id
     );
     if group.is_some() {

@@ -99,7 +99,7 @@ impl Server {
     /// # Errors
     /// As for any call.
     pub fn screen(&self, pane: &str, limit: Duration) -> Result<Screen, Failure> {
-        let reply = self.call(&["capture-pane", "-p", "-S", "-200", "-t", pane], None, limit)?;
+        let reply = self.call(&["capture-pane", "-p", "-J", "-S", "-200", "-t", pane], None, limit)?;
         if !reply.ok {
             return Err(Failure::Other(reply.stderr));
         }

@@ -230,6 +230,13 @@ impl World {
         lines.join("\n")
     }
 
+    /// The tree without the sizes, which follow the client once one is attached.
+    pub fn tree_without_sizes(&self) -> String {
+        let tree = self.tree();
+        let lines = tree.lines().map(|line| if line.contains("|last=") { line.rsplit_once('|').unwrap().0 } else { line });
+        lines.collect::<Vec<_>>().join("\n")
+    }
+
     /// Runs `sidecar ARGS`.
     pub fn sidecar<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Said {
         let said = Said::of(&self.command(sidecar_path()).args(args).output().unwrap());
