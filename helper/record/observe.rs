@@ -56,6 +56,7 @@ pub fn observe(old: &State, seen: &Observation, hints: &[Hint], screen: Option<&
     apply_hints(&mut state, hints);
     revive(&mut state, seen, rules, &mut notes);
     let matches = match_sessions(&state, seen, &rules.stuck);
+    let starting = starting_bootstrap(seen, &matches, rules, &mut wanted_at);
     let unused = unused_bootstrap(&mut state, seen, &matches, screen, rules, &mut wanted_at);
 
     // The records as they stood, to read from while the new ones are made.
@@ -85,7 +86,7 @@ pub fn observe(old: &State, seen: &Observation, hints: &[Hint], screen: Option<&
                 adopted.insert(at, &before[shell]);
                 found.push(shell);
             }
-            Match::New if unused == Some(at) => continue,
+            Match::New if unused == Some(at) || starting == Some(at) => continue,
             Match::New => {}
         }
         recorded.push(at);
@@ -154,6 +155,14 @@ fn revive(state: &mut State, seen: &Observation, rules: &Rules, notes: &mut Vec<
         notes.push(format!("{} ({}): lives after all", shell.id, shell.session));
         state.shells.push(shell);
     }
+}
+
+/// The index of the first session while its shell still starts: whether anybody uses it is for a later look to tell.
+fn starting_bootstrap(seen: &Observation, matches: &[Match], rules: &Rules, wanted_at: &mut Option<EpochMs>) -> Option<usize> {
+    let session = pristine::starting(seen, rules.now / 1000)?;
+    let at = seen.sessions.iter().position(|other| other.id == session.id).filter(|&at| matches[at] == Match::New)?;
+    *wanted_at = Some(rules.now + 1000);
+    Some(at)
 }
 
 /// The index of the session that nobody used yet, if there is one; keeps its screen for the next comparison.

@@ -13,18 +13,35 @@ pub const MOVED_ASIDE: &str = "sidecar-bootstrap";
 /// The session that may be pristine by everything but its screen: the generation's first, named by tmux's own number, with
 /// one window and one pane, where the default shell has no child. Only `sidecar` itself may run there.
 pub(super) fn candidate(seen: &Observation) -> Option<&SeenSession> {
+    let session = first_of_one_pane(seen)?;
+    let pane = &session.windows[0].panes[0];
+    let runs_sidecar = pane.argv.first().is_some_and(|word| word.as_path().file_name().is_some_and(|name| name == "sidecar"));
+    (pane.idle || runs_sidecar).then_some(session)
+}
+
+/// The session that may be a candidate once its shell's start-up files, which run programs too, are done. `now` is in seconds.
+pub(super) fn starting(seen: &Observation, now: u64) -> Option<&SeenSession> {
+    let session = first_of_one_pane(seen)?;
+    let settles = now.saturating_sub(session.created) <= SETTLES_WITHIN && nobody_typed(session);
+    (settles && !session.windows[0].panes[0].idle).then_some(session)
+}
+
+fn first_of_one_pane(seen: &Observation) -> Option<&SeenSession> {
     let session = seen.sessions.iter().find(|session| session.id == "$0")?;
     let [window] = session.windows.as_slice() else { return None };
     let [pane] = window.panes.as_slice() else { return None };
-    let runs_sidecar = pane.argv.first().is_some_and(|word| word.as_path().file_name().is_some_and(|name| name == "sidecar"));
     let untouched = (session.name == "0" || session.name == MOVED_ASIDE)
         && session.tag.is_empty()
         && session.group.is_empty()
         && window.automatic_rename
         && pane.run.is_none()
-        && !pane.dead
-        && (pane.idle || runs_sidecar);
+        && !pane.dead;
     untouched.then_some(session)
+}
+
+/// Since the second in which it was made, and its client came.
+fn nobody_typed(session: &SeenSession) -> bool {
+    session.activity <= session.created + 1
 }
 
 /// What its screen tells.
@@ -47,7 +64,7 @@ pub(super) fn judge(known: Option<&Bootstrap>, generation: &Generation, session:
         None => Verdict::Used,
         Some(known) if unchanged(&known.screen, screen) => Verdict::Pristine(Some(known.clone())),
         // Start-up files still print; nobody typed since the session was made.
-        Some(_) if age <= SETTLES_WITHIN && session.activity <= session.created + 1 && shows_one_prompt(screen) => {
+        Some(known) if age <= SETTLES_WITHIN && nobody_typed(session) && shows_one_prompt(screen) && !typed_at(&known.screen, screen) => {
             Verdict::Pristine(Some(fresh(screen)))
         }
         Some(_) => Verdict::Used,
@@ -60,6 +77,13 @@ fn shows_one_prompt(screen: &Screen) -> bool {
         None => true,
         Some((prompt, above)) => prompt.is_empty() || !above.iter().any(|line| line.starts_with(prompt.as_str())),
     }
+}
+
+/// Whether something stands behind the prompt of before. A command may have changed the prompt, and then the new one is alone.
+fn typed_at(first: &Screen, now: &Screen) -> bool {
+    // Start-up files may print a line in pieces: only what ends like a prompt is one.
+    let prompt = first.last().filter(|line| line.ends_with(['$', '#', '%', '>', '❯']));
+    prompt.is_some_and(|prompt| now.iter().any(|line| line.strip_prefix(prompt.as_str()).is_some_and(|typed| !typed.trim().is_empty())))
 }
 
 /// Whether nothing but runs of `sidecar` came since.
@@ -86,6 +110,7 @@ fn runs_sidecar(typed: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::{SeenPane, SeenWindow, TmuxSettings};
 
     fn lines(text: &[&str]) -> Screen {
         text.iter().map(|&line| line.to_owned()).collect()
@@ -128,6 +153,33 @@ mod tests {
         let later = judge(Some(&known), &generation, &session, &lines(&["motd", "host $"]), 1002);
         assert!(matches!(later, Verdict::Pristine(Some(ref known)) if known.screen == ["motd", "host $"]), "{later:?}");
         assert_eq!(judge(Some(&known), &generation, &session, &lines(&["motd", "host $"]), 1010), Verdict::Used);
+        // A `cd` changed the prompt.
+        assert_eq!(judge(Some(&known), &generation, &session, &lines(&["$ cd /", "/ $"]), 1001), Verdict::Used);
+    }
+
+    #[test]
+    fn programs_of_start_up_files_are_no_sign_of_use() {
+        let seen = |session: SeenSession, idle: bool| Observation {
+            generation: generation(),
+            version: "3.3a".into(),
+            sessions: vec![SeenSession {
+                windows: vec![SeenWindow {
+                    automatic_rename: true,
+                    panes: vec![SeenPane { idle, ..SeenPane::default() }],
+                    ..SeenWindow::default()
+                }],
+                ..session
+            }],
+            settings: TmuxSettings::default(),
+        };
+        assert!(candidate(&seen(session(), true)).is_some());
+        assert!(starting(&seen(session(), true), 1000).is_none());
+        assert!(candidate(&seen(session(), false)).is_none());
+        assert!(starting(&seen(session(), false), 1002).is_some());
+        // Later it is what the user runs, and so it is once the user typed.
+        assert!(starting(&seen(session(), false), 1010).is_none());
+        assert!(starting(&seen(SeenSession { activity: 1002, ..session() }, false), 1002).is_none());
+        assert!(starting(&seen(SeenSession { name: "mine".into(), ..session() }, false), 1002).is_none());
     }
 
     #[test]
