@@ -8,8 +8,11 @@
     reason = "tests run tmux and make files by themselves"
 )]
 
+mod closing;
 mod death;
 mod fixed_point;
 mod main_job;
+mod pristine;
 mod records;
+mod stuck;
 mod support;
