@@ -1,0 +1,289 @@
+//! What the helper costs, as ratios to tmux's own cost of the same thing, measured in turns within one run.
+//!
+//! Absolute times differ from machine to machine and from hour to hour; how much is added to what tmux itself takes does not.
+#![allow(clippy::disallowed_methods, missing_docs, reason = "a measurement runs tmux and makes files by itself")]
+
+#[path = "../e2e/support.rs"]
+#[allow(dead_code, unreachable_pub, clippy::must_use_candidate, reason = "shared with the end-to-end tests")]
+mod support;
+
+use std::fmt::Write as _;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use support::{World, sidecar_path};
+
+/// A timer that never comes during a run.
+const QUIET: &str = "set -g @sidecar-interval 86400\n";
+
+fn main() {
+    println!("{:<44} {:>6} {:>13} {:>12} {:>8}   aim", "what", "panes", "tmux alone ms", "sidecar ms", "ratio");
+    for (sessions, rounds) in [(2, 200), (20, 100), (100, 40)] {
+        looks(sessions, rounds);
+    }
+    restores(20, 9);
+    status(1000, 60);
+}
+
+/// The commands that make `count` sessions of two windows with two and three panes: 5 panes a session.
+fn sessions(world: &World, count: usize) -> String {
+    let mut script = String::new();
+    for number in 0..count {
+        let dir = world.folder(format!("project {number}"));
+        let (dir, name) = (dir.display(), format!("s{number}"));
+        let _ = writeln!(script, "new-session -d -s {name} -x 120 -y 40 -c '{dir}'");
+        let _ = writeln!(script, "split-window -h -t ={name}: -c '{dir}'");
+        let _ = writeln!(script, "new-window -d -t ={name}:1 -n logs -c '{dir}'");
+        let _ = writeln!(script, "split-window -h -t ={name}:1 -c '{dir}'");
+        let _ = writeln!(script, "split-window -v -t ={name}:1 -c '{dir}'");
+    }
+    script
+}
+
+/// A file with these commands, for `source-file`.
+fn script_file(world: &World, script: &str) -> String {
+    let file = world.home().join("sessions.tmux");
+    std::fs::write(&file, script).unwrap();
+    file.display().to_string()
+}
+
+/// A hook's work against the one call of tmux that it can't do without.
+fn looks(count: usize, rounds: usize) {
+    let world = World::bare();
+    // No hooks: each measured look must find what the one before left.
+    std::fs::write(world.home().join(".tmux.conf"), QUIET).unwrap();
+    let script = script_file(&world, &sessions(&world, count));
+    world.tmux(["start-server", ";", "source-file", &script]).ok();
+    world.look();
+    settle(&world);
+    let panes = count * 5;
+    let mut ask = look_command(&world);
+    let mut tick = world.command(sidecar_path());
+    tick.args(["hook", "tick"]);
+
+    let written = written_at(&world);
+    let pair = alternate(rounds, |_| time(&mut ask), |_| time(&mut tick));
+    assert_eq!(written, written_at(&world), "no change, no write");
+    report("a look, nothing changed", panes, pair, Some(2.0));
+
+    let names = ["s0", "renamed"];
+    let mut ask = look_command(&world);
+    let pair = alternate(
+        rounds,
+        |_| time(&mut ask),
+        |round| {
+            world.tmux(["rename-session", "-t", &format!("={}", names[round % 2]), names[(round + 1) % 2]]).ok();
+            time(&mut tick)
+        },
+    );
+    assert!(world.recorded().contains(&names[rounds % 2].to_owned()));
+    report("a look, a session renamed", panes, pair, Some(3.0));
+
+    let mut ask = look_command(&world);
+    let pair = alternate(
+        rounds,
+        |_| time(&mut ask),
+        |_| {
+            let token = world.tmux(["show-environment", "-gh", "SIDECAR_TIMER"]).ok();
+            let token = token.trim().split_once('=').unwrap().1.to_owned();
+            time(world.command(sidecar_path()).args(["hook", "tick", &token, "86400"]))
+        },
+    );
+    report("the timer's look, which arms the next", panes, pair, None);
+}
+
+/// A restore into a running server against the bare commands that made the sessions.
+fn restores(count: usize, rounds: usize) {
+    let bare = World::bare();
+    let script = script_file(&bare, &sessions(&bare, count));
+    let world = World::bare();
+    world.configure(QUIET);
+    let first = script_file(&world, &sessions(&world, count));
+    world.tmux(["start-server", ";", "source-file", &first]).ok();
+    // The sessions that carry the plugin's hooks, made by the same bare commands.
+    let hooked = World::bare();
+    hooked.configure(QUIET);
+    let hooked_script = script_file(&hooked, &sessions(&hooked, count));
+
+    let panes = count * 5;
+    let source = |world: &World, script: &str| {
+        world.tmux(["new-session", "-d"]).ok();
+        calm(world);
+        let took = time(world.command("tmux").args(["source-file", script]));
+        calm(world);
+        assert_eq!(live_panes(world), panes + 1);
+        world.crash();
+        took
+    };
+    let restore = || {
+        calm(&world);
+        world.crash();
+        world.tmux(["new-session", "-d"]).ok();
+        calm(&world);
+        let took = time(world.command(sidecar_path()).args(["session", "restore"]));
+        assert!(live_panes(&world) >= panes);
+        took
+    };
+    let pair = alternate(rounds, |_| source(&bare, &script), |_| restore());
+    report("restore", panes, pair, Some(1.3));
+    let pair = alternate(rounds, |_| source(&hooked, &hooked_script), |_| restore());
+    report("restore, against bare commands with our hooks", panes, pair, None);
+}
+
+/// The plan for many records, beside tmux's own answer.
+fn status(records: usize, rounds: usize) {
+    let world = World::bare();
+    std::fs::write(world.home().join(".tmux.conf"), QUIET).unwrap();
+    let script = script_file(&world, &sessions(&world, 20));
+    world.tmux(["start-server", ";", "source-file", &script]).ok();
+    world.look();
+    settle(&world);
+    multiply(&world, records);
+    let plan = world.sidecar(["session", "status", "--json"]).json();
+    assert_eq!(plan["steps"].as_array().unwrap().len(), records);
+    let mut ask = look_command(&world);
+    let mut status = world.command(sidecar_path());
+    status.args(["session", "status"]);
+    let (alone, ours) = alternate(rounds, |_| time(&mut ask), |_| time(&mut status));
+    let beside = millis(ours) - millis(alone);
+    let verdict = if beside <= 20.0 { "" } else { "   OVER" };
+    println!(
+        "{:<44} {:>6} {:>13.2} {:>12.2} {:>8}   ≤ 20 ms beside it{verdict}",
+        format!("status, {records} records"),
+        100,
+        millis(alone),
+        millis(ours),
+        format!("+{beside:.1} ms")
+    );
+}
+
+/// Adds copies of the recorded shells, as of another life of the server, until there are `wanted`.
+fn multiply(world: &World, wanted: usize) {
+    let mut state = world.state();
+    let shells = state["shells"].as_array_mut().unwrap();
+    let originals = shells.clone();
+    for number in 0.. {
+        for original in &originals {
+            if shells.len() == wanted {
+                let file = world.store().unwrap().join("shells.json");
+                std::fs::write(file, state.to_string()).unwrap();
+                return;
+            }
+            let mut copy = original.clone();
+            rename_ids(&mut copy, number);
+            for key in ["name", "session", "madeAs"] {
+                copy[key] = Value::from(format!("{}-{number}", original[key].as_str().unwrap()));
+            }
+            for key in ["made", "seen"] {
+                copy[key]["generation"]["boot"] = Value::from("an earlier boot");
+            }
+            shells.push(copy);
+        }
+    }
+}
+
+/// Ids are two letters, a dash and ten characters.
+fn rename_ids(value: &mut Value, number: usize) {
+    match value {
+        Value::Object(object) => {
+            if let Some(Value::String(id)) = object.get_mut("id") {
+                id.replace_range(id.len() - 3.., &format!("{number:03}"));
+            }
+            object.values_mut().for_each(|inner| rename_ids(inner, number));
+        }
+        Value::Array(list) => list.iter_mut().for_each(|inner| rename_ids(inner, number)),
+        _ => {}
+    }
+}
+
+/// What a look asks, asked by tmux alone.
+fn look_command(world: &World) -> Command {
+    let socket = world.show("#{socket_path}");
+    let mut command = world.command("tmux");
+    command.args(["-u", "-S", &socket]).args(sidecar::tmux::look_argv().unwrap());
+    command
+}
+
+fn live_panes(world: &World) -> usize {
+    world.tmux(["list-panes", "-a", "-F", "x"]).ok().lines().count()
+}
+
+fn written_at(world: &World) -> std::time::SystemTime {
+    std::fs::metadata(world.store().unwrap().join("shells.json")).unwrap().modified().unwrap()
+}
+
+/// Looks until nothing changes any more: shells that start change their foreground program for a moment.
+fn settle(world: &World) {
+    let mut last = None;
+    support::wait_for("records that stand still", || {
+        world.look();
+        let at = written_at(world);
+        let still = last == Some(at);
+        last = Some(at);
+        std::thread::sleep(Duration::from_millis(100));
+        still.then_some(())
+    });
+}
+
+/// Waits until the processes that the last command started leave the machine alone.
+fn calm(world: &World) {
+    let mut last = 0;
+    support::wait_for("a calm machine", || {
+        let pid = world.remember_server()?;
+        let now: u64 = cpu_ticks(pid);
+        let still = now == last;
+        last = now;
+        std::thread::sleep(Duration::from_millis(150));
+        still.then_some(())
+    });
+}
+
+/// The processor time of a process and of its ended children, in ticks.
+fn cpu_ticks(pid: i32) -> u64 {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let fields: Vec<&str> = stat.rsplit(") ").next().unwrap_or_default().split(' ').collect();
+    (11..15).filter_map(|at| fields.get(at)?.parse::<u64>().ok()).sum()
+}
+
+/// One run of a whole process, its output read through pipes.
+fn time(command: &mut Command) -> Duration {
+    let began = Instant::now();
+    let output = command.output().unwrap();
+    let took = began.elapsed();
+    assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
+    took
+}
+
+/// The medians of both, measured in turns, so that what else the machine does meets both alike.
+fn alternate(
+    rounds: usize,
+    mut baseline: impl FnMut(usize) -> Duration,
+    mut product: impl FnMut(usize) -> Duration,
+) -> (Duration, Duration) {
+    let (mut alone, mut ours) = (Vec::new(), Vec::new());
+    for round in 0..rounds {
+        alone.push(baseline(round));
+        ours.push(product(round));
+    }
+    (median(alone), median(ours))
+}
+
+fn median(mut times: Vec<Duration>) -> Duration {
+    times.sort_unstable();
+    times[times.len() / 2]
+}
+
+fn millis(time: Duration) -> f64 {
+    time.as_secs_f64() * 1000.0
+}
+
+fn report(what: &str, panes: usize, (alone, ours): (Duration, Duration), aim: Option<f64>) {
+    let ratio = ours.as_secs_f64() / alone.as_secs_f64();
+    let aim = match aim {
+        None => String::new(),
+        Some(aim) if ratio <= aim => format!("≤ {aim:.1} ×"),
+        Some(aim) => format!("≤ {aim:.1} ×   OVER"),
+    };
+    println!("{what:<44} {panes:>6} {:>13.2} {:>12.2} {:>8}   {aim}", millis(alone), millis(ours), format!("{ratio:.2} ×"));
+}
