@@ -2,6 +2,7 @@
 
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use crate::model::{Generation, RawText};
 
@@ -53,6 +54,19 @@ pub fn lives(generation: &Generation) -> bool {
         return start_time(generation.pid).is_some_and(|start| generation.process_start.is_none_or(|then| then == start));
     }
     nix::sys::signal::kill(nix::unistd::Pid::from_raw(generation.pid), None) != Err(nix::errno::Errno::ESRCH)
+}
+
+/// Waits for the end of a server that may be about to end, for at most `limit`; gives whether it lives still.
+#[expect(clippy::disallowed_methods, reason = "nothing tells the end of a process that is not a child")]
+pub fn outlives(generation: &Generation, limit: Duration) -> bool {
+    let deadline = Instant::now() + limit;
+    while lives(generation) {
+        if Instant::now() >= deadline {
+            return true;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    false
 }
 
 /// The leader of the foreground process group of the terminal that `pid` runs on.

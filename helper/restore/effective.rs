@@ -5,23 +5,28 @@ use std::collections::{HashMap, HashSet};
 
 use crate::model::{Observation, Shell, Window};
 
+/// The shells whose sessions hold a window, by the window's stable id.
+pub(super) type LiveWindows = HashMap<String, HashSet<String>>;
+
 /// The shells of a run as they are to be made, the leaders of groups first.
 ///
 /// A window whose content stands in another record is made here if that record is not part of the run and the window does not
-/// live; one that lives already is linked. `live` are the stable ids of the windows that live.
-pub(super) fn effective(wanted: &[&Shell], all: &[Shell], live: &HashSet<String>) -> Vec<Shell> {
+/// live; one that lives in another session already is linked. `live` gives the shells whose sessions hold a window that lives.
+pub(super) fn effective(wanted: &[&Shell], all: &[Shell], live: &LiveWindows) -> Vec<Shell> {
     let mut content: HashMap<&str, &Window> = HashMap::new();
     for window in wanted.iter().copied().chain(all).flat_map(Shell::own_windows) {
         content.entry(&window.id).or_insert(window);
     }
-    let mut made: HashSet<String> = live.clone();
+    let mut made: HashSet<String> = HashSet::new();
     let mut shells: Vec<Shell> = wanted.iter().map(|shell| (*shell).clone()).collect();
     // Who holds content comes before who only links to it.
     shells.sort_by_key(|shell| shell.own_windows().count() == 0);
     let owned: HashSet<String> = shells.iter().flat_map(Shell::own_windows).map(|window| window.id.clone()).collect();
     for shell in &mut shells {
         for window in &mut shell.windows {
-            let takes = if window.linked { !owned.contains(&window.id) } else { true };
+            let holders = live.get(&window.id);
+            let here = holders.is_some_and(|holders| holders.contains(&shell.id));
+            let takes = if window.linked { holders.is_none() && !owned.contains(&window.id) } else { holders.is_none() || here };
             if takes && made.insert(window.id.clone()) {
                 if let Some(known) = content.get(window.id.as_str()).filter(|_| window.linked) {
                     *window = Window { index: window.index, active: window.active, last: window.last, gone: None, ..(*known).clone() };
@@ -82,14 +87,17 @@ mod tests {
     #[test]
     fn a_window_of_two_sessions_is_made_once() {
         let all = [shell("b", vec![window("w1", true)]), shell("a", vec![window("w1", false), window("w2", false)])];
-        let both = effective(&[&all[0], &all[1]], &all, &HashSet::new());
+        let both = effective(&[&all[0], &all[1]], &all, &LiveWindows::new());
         assert_eq!(linked(&both), [("a", vec![false, false]), ("b", vec![true])]);
         // The one alone makes it by itself.
-        let alone = effective(&[&all[0]], &all, &HashSet::new());
+        let alone = effective(&[&all[0]], &all, &LiveWindows::new());
         assert_eq!(linked(&alone), [("b", vec![false])]);
         assert_eq!(alone[0].panes().count(), 1);
         // And its owner, restored later, links to it.
-        let later = effective(&[&all[1]], &all, &HashSet::from(["w1".to_owned()]));
+        let later = effective(&[&all[1]], &all, &LiveWindows::from([("w1".to_owned(), HashSet::from(["b".to_owned()]))]));
         assert_eq!(linked(&later), [("a", vec![true, false])]);
+        // One that a run which was cut short has made keeps what is to be finished in it.
+        let cut = effective(&[&all[1]], &all, &LiveWindows::from([("w1".to_owned(), HashSet::from(["a".to_owned(), "b".to_owned()]))]));
+        assert_eq!(linked(&cut), [("a", vec![false, false])]);
     }
 }

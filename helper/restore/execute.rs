@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
-use super::effective::{effective, followers, leader};
+use super::effective::{LiveWindows, effective, followers, leader};
 use super::farewell::{self, Farewell};
 use super::script::{self, Dirs, Live};
 use super::situation::{Situation, is_dir, resolve, situation};
@@ -69,7 +69,7 @@ pub fn restore(
         return Ok(Report { outcomes, farewell: farewell::of(&situation.state, situation.seen.as_ref(), situation.pristine.as_deref()) });
     }
     let all = &situation.state.shells;
-    let live = situation.seen.as_ref().map(|seen| owners(all, seen).into_keys().map(str::to_owned).collect()).unwrap_or_default();
+    let live = situation.seen.as_ref().map(|seen| live_windows(all, seen)).unwrap_or_default();
     let shells = effective(&wanted, all, &live);
     let mut run = Run {
         server,
@@ -358,21 +358,37 @@ fn gone(failure: &Failure) -> Ended {
     format!("tmux: {failure}")
 }
 
+/// The stable id of the window that holds each recorded pane.
+fn window_of_pane(shells: &[Shell]) -> HashMap<&str, &str> {
+    let panes = shells
+        .iter()
+        .flat_map(Shell::own_windows)
+        .flat_map(|window| window.panes.iter().map(|pane| (pane.id.as_str(), window.id.as_str())));
+    panes.collect()
+}
+
 /// The live id of each recorded window, by its stable id.
 fn owners<'a>(shells: &'a [Shell], seen: &'a Observation) -> HashMap<&'a str, &'a str> {
+    let of_pane = window_of_pane(shells);
     let mut owners = HashMap::new();
-    let by_pane: HashMap<&str, &str> = seen
-        .sessions
-        .iter()
-        .flat_map(|session| &session.windows)
-        .flat_map(|window| window.panes.iter().map(move |pane| (pane.tag.as_str(), window.id.as_str())))
-        .collect();
-    for window in shells.iter().flat_map(Shell::own_windows) {
-        if let Some(live) = window.panes.iter().find_map(|pane| by_pane.get(pane.id.as_str())) {
-            owners.entry(window.id.as_str()).or_insert(*live);
+    for window in seen.sessions.iter().flat_map(|session| &session.windows) {
+        for id in window.panes.iter().filter_map(|pane| of_pane.get(pane.tag.as_str())) {
+            owners.entry(*id).or_insert(window.id.as_str());
         }
     }
     owners
+}
+
+/// The shells whose sessions hold each recorded window that lives.
+fn live_windows(shells: &[Shell], seen: &Observation) -> LiveWindows {
+    let of_pane = window_of_pane(shells);
+    let mut live = LiveWindows::new();
+    for session in &seen.sessions {
+        for id in session.windows.iter().flat_map(|window| &window.panes).filter_map(|pane| of_pane.get(pane.tag.as_str())) {
+            live.entry((*id).to_owned()).or_default().insert(session.tag.clone());
+        }
+    }
+    live
 }
 
 /// What this server made of the names is no rename.

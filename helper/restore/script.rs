@@ -284,7 +284,9 @@ pub(super) fn finish(shell: &Shell, live: &Live, owners: &HashMap<&str, &str>, a
             }
             continue;
         }
-        let Some(present) = live.windows.get(window.id.as_str()) else { continue };
+        if !live.windows.contains_key(window.id.as_str()) {
+            continue;
+        }
         let live_pane = |pane: &Pane| live.panes.get(pane.id.as_str()).map(|id| arg(id.as_bytes()));
         if window.panes.len() > 1 {
             for pane in window.panes.iter().filter(|pane| pane.last).chain(window.panes.iter().filter(|pane| pane.active)) {
@@ -293,9 +295,10 @@ pub(super) fn finish(shell: &Shell, live: &Live, owners: &HashMap<&str, &str>, a
                 }
             }
         }
-        if window.zoomed && !present.zoomed {
+        if window.zoomed {
             if let Some(id) = window.panes.iter().find(|pane| pane.active).and_then(live_pane) {
-                let _ = writeln!(out, "resize-pane -Z -t {id}");
+                // It toggles, and the selections above may have ended a zoom.
+                let _ = writeln!(out, "if-shell -F -t {id} \"#{{window_zoomed_flag}}\" {{ }} {{ resize-pane -Z -t {id} }}");
             }
         }
     }

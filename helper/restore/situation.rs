@@ -1,6 +1,7 @@
 //! Everything that a plan is made from, read without changing a byte on disk or in tmux.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use super::plan::{Facts, plan};
 use crate::agents::process;
@@ -9,6 +10,9 @@ use crate::model::{Generation, Hint, Observation, Plan, ServerReport, ServerStat
 use crate::record::{RandomIds, decide, now, stuck_generations};
 use crate::store::{Config, Loaded, Store};
 use crate::tmux::{Failure, Server, Via};
+
+/// How long a server may take from its socket's end to its own.
+const ENDING: Duration = Duration::from_millis(300);
 
 /// What was read.
 pub struct Situation {
@@ -36,7 +40,9 @@ pub fn situation(server: &Server, store: &Store, config: &Config) -> Result<Situ
     let hints = store.hints();
     let loaded = store.load()?;
     let answer = server.look(crate::record::ANSWER_LIMIT);
-    let stuck = stuck_generations(&loaded.state, answer.as_ref().ok().map(|seen| &seen.generation));
+    let mut stuck = stuck_generations(&loaded.state, answer.as_ref().ok().map(|seen| &seen.generation));
+    // A server that was just killed stands in the process table for a moment longer than on its socket.
+    stuck.retain(|generation| process::outlives(generation, ENDING));
     let report = report(server, store, &answer, &stuck);
     let inside_another = |seen: &Observation| matches!(*server.via(), Via::Inside(pid) if pid != seen.generation.pid);
     let seen = answer.ok().filter(|seen| !inside_another(seen));

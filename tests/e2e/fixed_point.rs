@@ -5,7 +5,7 @@ use std::path::Path;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
-use super::support::{World, tmux_versions};
+use super::support::{World, assert_same, tmux_versions};
 
 /// Names that have broken such tools, as a person types them; `#` is doubled where tmux would expand it.
 const NAMES: &[&str] = &[
@@ -216,7 +216,7 @@ fn comes_back(world: &World, tree: &AnyTree) {
         world.crash();
         let said = world.sidecar(["session", "restore", "--json"]);
         assert_eq!(said.code, 0, "round {round}: {said:?}\n{}", world.log());
-        assert_eq!(world.tree(), before, "round {round}, {}", world.log());
+        assert_same(&world.tree(), &before, format!("round {round}, {}", world.log()));
         world.look();
     }
     let canaries = std::process::Command::new("find").arg(world.work()).args(["-name", "CANARY"]).output().unwrap();

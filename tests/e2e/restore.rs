@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::support::{Client, Said, World, tmux_versions, wait_for};
+use super::support::{Client, Said, World, assert_same, tmux_versions, wait_for};
 
 fn outcome<'a>(report: &'a Value, session: &str) -> &'a Value {
     let outcomes = report["outcomes"].as_array().unwrap();
@@ -115,7 +115,7 @@ fn the_users_options_do_not_get_in_the_way() {
         let (said, report) = restore(&world);
         assert_eq!(said.code, 0, "{options}: {said:?} {}", world.log());
         assert_eq!(outcome(&report, "web")["status"], "restored", "{options}");
-        assert_eq!(world.tree(), before, "{options}");
+        assert_same(&world.tree(), &before, format!("{options}"));
         let panes = world.state()["shells"][0]["windows"].to_string();
         world.look();
         assert_eq!(world.state()["shells"][0]["windows"].to_string(), panes, "{options}");

@@ -52,6 +52,15 @@ pub fn wait_for<T>(what: &str, mut condition: impl FnMut() -> Option<T>) -> T {
     }
 }
 
+/// Panics with the lines that two trees don't share.
+#[track_caller]
+pub fn assert_same(now: &str, before: &str, context: impl std::fmt::Display) {
+    let lines = |text: &str, other: &str, sign: char| {
+        text.lines().filter(|line| !other.lines().any(|known| known == *line)).map(|line| format!("{sign} {line}\n")).collect::<String>()
+    };
+    assert!(now == before, "{}{}{context}", lines(before, now, '-'), lines(now, before, '+'));
+}
+
 /// What a program said.
 #[derive(Debug)]
 pub struct Said {
