@@ -3,6 +3,7 @@
 mod generation;
 mod hint;
 mod ids;
+mod journal;
 mod layout;
 mod outcome;
 mod plan;
@@ -14,6 +15,7 @@ mod text;
 pub use generation::Generation;
 pub use hint::Hint;
 pub use ids::{Ids, is_id};
+pub use journal::JournalEntry;
 pub use layout::{Cell, Layout, Split};
 pub use outcome::{Outcome, OutcomeStatus};
 pub use plan::{Action, Plan, ServerReport, ServerState, Step};

@@ -3,6 +3,7 @@
 //! All of it is pure but [`take`], which looks, decides and writes.
 
 mod closing;
+mod journal;
 mod matching;
 mod observe;
 mod pristine;

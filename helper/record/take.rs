@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::observe::{Changes, Rules, observe};
-use super::{pristine, project};
+use super::{journal, pristine, project};
 use crate::agents::process;
 use crate::error::{Error, Result};
 use crate::model::{EpochMs, Generation, Hint, Ids, Observation, Screen, State};
@@ -148,6 +148,9 @@ pub fn record_after(
     }
     let changes = decide(server, config, &prepared, &seen, &hints, &mut RandomIds);
     let written = store.save(held, &loaded, &changes.state, now())?;
+    if written {
+        store.add_to_journal(held, &journal::entries(&loaded.state, &changes.state, now()))?;
+    }
     store.drop_hints(held, &hints);
     store.touch(held);
     for note in &changes.notes {

@@ -4,6 +4,7 @@
 mod config;
 mod files;
 mod hints;
+mod journal;
 mod load;
 mod lock;
 mod log;
@@ -20,7 +21,7 @@ pub use lock::{Lock, Turn};
 pub use paths::{config_file, state_root};
 
 use crate::error::Result;
-use crate::model::{Hint, State};
+use crate::model::{Hint, JournalEntry, State};
 
 /// The store of one server of one host.
 #[derive(Clone, Debug)]
@@ -103,6 +104,14 @@ impl Store {
     /// Forgets the hints that a look has written into the records; `read` is what [`Store::hints`] gave it.
     pub fn drop_hints(&self, _held: &Lock, read: &[Hint]) {
         hints::forget(&self.dir, read);
+    }
+
+    /// Adds to the journal, which gives up its older half when it grows too long.
+    ///
+    /// # Errors
+    /// The folder can't be written.
+    pub fn add_to_journal(&self, _held: &Lock, entries: &[JournalEntry]) -> Result<()> {
+        journal::add(&self.dir, entries)
     }
 
     /// Adds a line to the bounded log. Where even that fails there is nobody to tell.
