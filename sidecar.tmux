@@ -12,6 +12,9 @@ say() {
 }
 
 version=$(tmux display-message -p '#{version}' 2>/dev/null)
+# Before 3.2 a server that has no session yet, as tmux.conf finds it, does not answer; then its client's version is its own.
+[ -n "$version" ] || version=$(tmux -V 2>/dev/null)
+version=${version#tmux }
 case $version in
   [012].* | 3.[01] | 3.[01][a-z-]*)
     say "sidecar: needs tmux 3.2 or newer, and this server is $version"

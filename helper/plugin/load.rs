@@ -6,7 +6,7 @@ use super::hook::keep_timer;
 use super::{hooks, timer};
 use crate::error::{Error, Result};
 use crate::record::{INTERVAL, record};
-use crate::store::{Config, Store};
+use crate::store::{Config, Level, Store};
 use crate::tmux::{Server, Version};
 
 const LIMIT: Duration = Duration::from_secs(5);
@@ -23,7 +23,7 @@ pub enum Loading {
 /// Sets everything up; any number of times is as once.
 ///
 /// # Errors
-/// The server does not answer, or the records can't be written: the hooks are set all the same, and go on trying.
+/// The server does not take the hooks, or the records can't be written: then the hooks are set all the same, and go on trying.
 pub fn load(server: &Server, store: &Store, helper: &str) -> Result<Loading> {
     let version = server.version(LIMIT).map_err(|failure| unanswered(server, &failure))?;
     if Version::parse(&version) < Version::OLDEST {
@@ -33,7 +33,16 @@ pub fn load(server: &Server, store: &Store, helper: &str) -> Result<Loading> {
     // A new token ends the timer of an earlier load.
     timer::arm(server, helper, INTERVAL, INTERVAL, None).map_err(|failure| unanswered(server, &failure))?;
     let held = store.lock(LIMIT)?;
-    let recorded = record(server, store, &Config::read(), &held)?;
+    let recorded = match record(server, store, &Config::read(), &held) {
+        Ok(recorded) => recorded,
+        // tmux.conf is read before the first session is made, and a server without one answers nothing: the hooks are set, and
+        // will look when there is something to see.
+        Err(error) if error.code == "no_answer" => {
+            store.log(Level::Info, "load", &error.message);
+            return Ok(Loading::Done);
+        }
+        Err(error) => return Err(error),
+    };
     drop(held);
     keep_timer(server, store, &recorded, helper);
     Ok(Loading::Done)
