@@ -72,8 +72,13 @@ fn fnv1a(bytes: &[u8]) -> u64 {
 
 /// Why records can't be written here, told without writing: the folder's mode, or a disk without room.
 pub(super) fn unwritable(dir: &Path) -> Option<String> {
-    // Before the first write the nearest existing folder decides.
-    let existing = dir.ancestors().find(|folder| folder.exists())?;
+    // Before the first write the nearest existing folder decides; a link that leads nowhere, as to a disk that is not mounted,
+    // is in the way.
+    let existing = dir.ancestors().find(|folder| folder.exists() || folder.is_symlink())?;
+    if !existing.exists() {
+        let target = fs_err::read_link(existing).unwrap_or_default();
+        return Some(format!("{} is a link to {}, which is missing", existing.display(), target.display()));
+    }
     if !existing.is_dir() {
         return Some(format!("{} is not a directory", existing.display()));
     }
@@ -110,5 +115,8 @@ mod tests {
         let file = dir.path().join("file");
         std::fs::write(&file, "").unwrap();
         assert!(unwritable(&file.join("x")).unwrap().contains("not a directory"));
+        let link = dir.path().join("link");
+        std::os::unix::fs::symlink("/mnt/none", &link).unwrap();
+        assert!(unwritable(&link.join("x")).unwrap().ends_with("is a link to /mnt/none, which is missing"));
     }
 }
