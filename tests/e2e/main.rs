@@ -9,10 +9,15 @@
 )]
 
 mod closing;
+mod crash;
 mod death;
+mod durability;
 mod fixed_point;
+mod loading;
 mod main_job;
 mod pristine;
+mod recording;
 mod records;
+mod restore;
 mod stuck;
 mod support;

@@ -75,6 +75,17 @@ impl World {
         }
     }
 
+    /// Waits until no hook is at work: the server has no children but its panes.
+    #[track_caller]
+    pub fn wait_quiet(&self) {
+        let pid = self.remember_server().expect("a server");
+        wait_for("the end of all hooks", || {
+            let panes = self.show_all("list-panes", "#{pane_pid}");
+            let children = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap();
+            children.split_whitespace().all(|child| panes.iter().any(|pane| pane == child)).then_some(())
+        });
+    }
+
     /// What lives.
     #[track_caller]
     pub fn live_sizes(&self) -> Sizes {

@@ -13,7 +13,7 @@ fn world_with_news() -> (World, i32) {
     world.inhabit(2);
     let pid = world.remember_server().unwrap();
     // No hook of ours is left to record it.
-    let hooks = world.tmux(["show-hooks", "-g"]).ok();
+    let hooks = world.tmux(["show-hooks", "-g", ";", "show-hooks", "-gw"]).ok();
     for hook in hooks.lines().filter_map(|line| line.split(' ').next()).filter(|hook| hook.ends_with("[8420]")) {
         world.tmux(["set-hook", "-gu", hook]).ok();
     }
