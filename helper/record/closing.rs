@@ -1,5 +1,6 @@
 //! Who was closed, who died, and how long a tombstone stands.
 
+use std::collections::HashMap;
 use std::time::Duration;
 
 use super::observe::Rules;
@@ -38,39 +39,29 @@ pub(super) fn apply_hints(state: &mut State, hints: &[Hint]) {
     }
 }
 
-/// Marks the shells that this look did not find, and turns ripe marks into tombstones. `found` are the indexes it did find.
-pub(super) fn close_missing(state: &mut State, seen: &Observation, found: &[usize], rules: &Rules, notes: &mut Vec<String>) {
-    let mut keep = Vec::with_capacity(state.shells.len());
-    for (at, mut shell) in std::mem::take(&mut state.shells).into_iter().enumerate() {
-        if found.contains(&at) {
-            keep.push(shell);
-            continue;
+/// What becomes of a shell that this look did not find: it is marked, and a ripe mark makes a tombstone.
+pub(super) fn close_missing(state: &mut State, mut shell: Shell, seen: &Observation, rules: &Rules, notes: &mut Vec<String>) {
+    if let Some(deleting) = shell.deleting.clone() {
+        notes.push(format!("{} ({}): deleted", shell.id, shell.session));
+        return bury(state, shell, Reason::Deleted, deleting.at);
+    }
+    if !shell.lives_in(&seen.generation) || shell.under_restore(&seen.generation) {
+        return state.shells.push(shell);
+    }
+    match ripen(shell.missing.as_ref(), &seen.generation, rules) {
+        Ripeness::Unripe(mark) => {
+            shell.missing = Some(mark);
+            state.shells.push(shell);
         }
-        if let Some(deleting) = shell.deleting.clone() {
-            notes.push(format!("{} ({}): deleted", shell.id, shell.session));
-            bury(state, shell, Reason::Deleted, deleting.at);
-            continue;
+        Ripeness::Ripe if group_lives_on(&shell, seen) => {
+            notes.push(format!("{} ({}): closed, its group goes on", shell.id, shell.session));
         }
-        if !shell.lives_in(&seen.generation) || shell.under_restore(&seen.generation) {
-            keep.push(shell);
-            continue;
-        }
-        match ripen(shell.missing.as_ref(), &seen.generation, rules) {
-            Ripeness::Unripe(mark) => {
-                shell.missing = Some(mark);
-                keep.push(shell);
-            }
-            Ripeness::Ripe if group_lives_on(&shell, seen) => {
-                notes.push(format!("{} ({}): closed, its group goes on", shell.id, shell.session));
-            }
-            Ripeness::Ripe => {
-                notes.push(format!("{} ({}): closed", shell.id, shell.session));
-                let at = shell.missing.as_ref().map_or(rules.now, |mark| mark.at);
-                bury(state, shell, Reason::Closed, at);
-            }
+        Ripeness::Ripe => {
+            notes.push(format!("{} ({}): closed", shell.id, shell.session));
+            let at = shell.missing.as_ref().map_or(rules.now, |mark| mark.at);
+            bury(state, shell, Reason::Closed, at);
         }
     }
-    state.shells = keep;
 }
 
 fn group_lives_on(shell: &Shell, seen: &Observation) -> bool {
@@ -96,27 +87,46 @@ pub fn bury_deleted(state: &mut State) {
     }
 }
 
-/// How a shell that no look can find any more came to its end; `boot` is the present boot's id.
+/// How shells that no look can find any more came to their end.
 ///
 /// The last session's own end ends the server, and the hook of that is the only trace: it tells `left` 0 while the records
 /// knew no other shell of that life. With others alive it was a shutdown. After another boot it counts as a death.
-pub fn ended(shell: &Shell, state: &State, hints: &[Hint], boot: &str) -> Ended {
-    let Some(seen) = &shell.seen else { return Ended::Died };
-    let told = shell.closing.as_ref().is_some_and(|closing| closing.generation == seen.generation && closing.left == 0)
-        || hints.iter().any(|hint| hint.is_of(&seen.generation) && hint.session == seen.session && hint.left == 0);
-    let alone = state.shells.iter().filter(|other| other.lives_in(&seen.generation)).count() == 1;
-    if told && alone && seen.generation.boot == boot { Ended::ClosedWithServer } else { Ended::Died }
+pub struct Endings<'a> {
+    hints: &'a [Hint],
+    boot: &'a str,
+    /// The generations that the records know one single shell of.
+    alone: Vec<&'a Generation>,
+}
+
+impl<'a> Endings<'a> {
+    /// Of these records; `boot` is the present boot's id.
+    pub fn of(state: &'a State, hints: &'a [Hint], boot: &'a str) -> Self {
+        let mut count: HashMap<(&str, i32, u64), (usize, &Generation)> = HashMap::new();
+        for generation in state.shells.iter().filter_map(|shell| shell.seen.as_ref()).map(|seen| &seen.generation) {
+            count.entry((&generation.boot, generation.pid, generation.start_time)).or_insert((0, generation)).0 += 1;
+        }
+        Self { hints, boot, alone: count.into_values().filter(|(count, _)| *count == 1).map(|(_, generation)| generation).collect() }
+    }
+
+    /// How this one ended.
+    pub fn of_shell(&self, shell: &Shell) -> Ended {
+        let Some(seen) = &shell.seen else { return Ended::Died };
+        let told = || {
+            shell.closing.as_ref().is_some_and(|closing| closing.generation == seen.generation && closing.left == 0)
+                || self.hints.iter().any(|hint| hint.is_of(&seen.generation) && hint.session == seen.session && hint.left == 0)
+        };
+        if seen.generation.boot == self.boot && told() && self.alone.contains(&&seen.generation) {
+            Ended::ClosedWithServer
+        } else {
+            Ended::Died
+        }
+    }
 }
 
 /// When a tombstone expires; `None` for never.
 pub fn expires_at(tombstone: &Tombstone, retention: Option<Duration>) -> Option<EpochMs> {
     let retention = u64::try_from(retention?.as_millis()).ok()?;
     tombstone.deleted_at.checked_add(retention)
-}
-
-/// Whether a tombstone's time is over. Never while the clock is plainly wrong.
-pub fn expired(tombstone: &Tombstone, state: &State, retention: Option<Duration>, now: EpochMs) -> bool {
-    !clock_is_wrong(state, now) && expires_at(tombstone, retention).is_some_and(|at| at <= now)
 }
 
 /// A record from the future: the clock was right when it was made, or it is wrong now.
@@ -127,12 +137,11 @@ fn clock_is_wrong(state: &State, now: EpochMs) -> bool {
     shells.chain(tombstones).max().is_some_and(|latest| latest > now + 60_000)
 }
 
-/// Removes the tombstones whose time is over, and the oldest of too many.
-pub(super) fn purge(state: &mut State, rules: &Rules) {
-    if clock_is_wrong(state, rules.now) {
+/// Removes the tombstones whose time is over, and the oldest of too many; none while the clock is plainly wrong.
+pub fn purge(state: &mut State, retention: Option<Duration>, now: EpochMs) {
+    if clock_is_wrong(state, now) {
         return;
     }
-    let (retention, now) = (rules.retention, rules.now);
     state.tombstones.retain(|tombstone| expires_at(tombstone, retention).is_none_or(|at| at > now));
     let mut closed: Vec<EpochMs> =
         state.tombstones.iter().filter(|tombstone| tombstone.reason == Reason::Closed).map(|tombstone| tombstone.deleted_at).collect();

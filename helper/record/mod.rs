@@ -13,7 +13,7 @@ mod take;
 mod tests;
 mod windows;
 
-pub use closing::{bury_deleted, ended, expired, expires_at};
+pub use closing::{Endings, bury_deleted, expires_at, purge};
 pub use observe::{Changes, Rules, Tags, observe};
 pub use pristine::MOVED_ASIDE;
 pub use project::of as project_of;

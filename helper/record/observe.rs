@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use super::closing::{Ripeness, apply_hints, close_missing, purge, ripen};
+use super::closing::{Ripeness, apply_hints, bury, close_missing, purge, ripen};
 use super::matching::{Match, match_sessions};
 use super::pristine::{self, Verdict};
 use super::windows::Known;
-use crate::model::{EpochMs, Generation, Hint, Ids, Observation, Screen, Seen, SeenSession, Shell, State, is_id};
+use crate::model::{EpochMs, Generation, Hint, Ids, Observation, Reason, Screen, Seen, SeenSession, Shell, State, is_id};
 
 /// What the rules of closing depend on.
 pub struct Rules {
@@ -47,6 +47,18 @@ pub struct Changes {
     pub wanted_at: Option<EpochMs>,
 }
 
+/// What became of a record.
+enum Fate {
+    /// No session was found for it.
+    Missing,
+    /// Its session lives, and this is its record now.
+    Found(Box<Shell>),
+    /// An older record took its session over.
+    Replaced,
+    /// Its session lives under a name that is not to be recorded.
+    Ignored,
+}
+
 /// Makes the new records from the old ones and one complete look.
 ///
 /// `screen` is what the session shows that [`pristine::candidate`] names, if it names one.
@@ -60,83 +72,73 @@ pub fn observe(old: &State, seen: &Observation, hints: &[Hint], screen: Option<&
     let unused = unused_bootstrap(&mut state, seen, &matches, screen, rules, &mut wanted_at);
 
     // The records as they stood, to read from while the new ones are made.
-    let before = state.shells.clone();
+    let before = std::mem::take(&mut state.shells);
+    let mut fates: Vec<Fate> = before.iter().map(|_| Fate::Missing).collect();
     let mut recorded: Vec<usize> = Vec::new();
-    let mut olds: HashMap<usize, &Shell> = HashMap::new();
+    let mut olds: HashMap<usize, (usize, &Shell)> = HashMap::new();
     let mut adopted: HashMap<usize, &Shell> = HashMap::new();
-    let mut found: Vec<usize> = Vec::new();
-    let mut ignored: Vec<usize> = Vec::new();
     for (at, found_as) in matches.iter().enumerate() {
         let session = &seen.sessions[at];
         match *found_as {
             Match::Forgotten(_) | Match::Revived(_) => continue,
-            _ if (rules.ignored)(&session.name) => {
-                if let Match::Known(shell) | Match::Adopted(shell) = *found_as {
-                    ignored.push(shell);
-                }
+            Match::Known(shell) | Match::Adopted(shell) if (rules.ignored)(&session.name) => {
+                fates[shell] = Fate::Ignored;
                 continue;
             }
             Match::Known(shell) => {
-                olds.insert(at, &before[shell]);
-                found.push(shell);
+                olds.insert(at, (shell, &before[shell]));
             }
             Match::Adopted(shell) => {
                 notes.push(format!("{} ({}): made again by another tool, adopted", before[shell].id, before[shell].session));
-                olds.insert(at, &before[shell]);
+                olds.insert(at, (shell, &before[shell]));
                 adopted.insert(at, &before[shell]);
-                found.push(shell);
+                // It may have a young record of its own: the old one takes its place.
+                let own =
+                    |shell: &Shell| shell.seen.as_ref().is_some_and(|own| own.generation == seen.generation && own.session == session.id);
+                if let Some(young) = before.iter().position(own) {
+                    fates[young] = Fate::Replaced;
+                }
             }
-            Match::New if unused == Some(at) || starting == Some(at) => continue,
+            Match::New if (rules.ignored)(&session.name) || unused == Some(at) || starting == Some(at) => continue,
             Match::New => {}
         }
         recorded.push(at);
     }
 
-    // An adopted session had a young record of its own: the old one takes its place.
-    let replaced: Vec<usize> = adopted
-        .keys()
-        .filter_map(|&at| {
-            let session = &seen.sessions[at].id;
-            before
-                .iter()
-                .position(|shell| shell.lives_in(&seen.generation) && shell.seen.as_ref().is_some_and(|own| own.session == *session))
-        })
-        .collect();
-    let others = before.iter().enumerate().filter(|(at, _)| !replaced.contains(at)).map(|(_, shell)| shell);
+    let others = before.iter().zip(&fates).filter(|(_, fate)| !matches!(fate, Fate::Replaced)).map(|(shell, _)| shell);
     let mut known = Known::of(others, seen, rules);
     known.read(&recorded, &adopted, &mut tags, ids);
     let homes = known.homes(&recorded, &olds);
+    let mut fresh: Vec<Shell> = Vec::new();
     for &at in &recorded {
         let session = &seen.sessions[at];
-        match olds.get(&at) {
-            Some(old) => {
-                let place = before.iter().position(|shell| shell.id == old.id);
-                let updated = update(old, at, session, seen, &known, &homes, rules);
-                if let Some(place) = place {
-                    state.shells[place] = updated;
-                }
-            }
-            None => {
-                let id = if is_id(&session.tag) { session.tag.clone() } else { ids.fresh("sh") };
-                notes.push(format!("{id} ({}): new", session.name));
-                found.push(state.shells.len());
-                state.shells.push(first_record(id, at, session, seen, &known, &homes, rules));
-            }
-        }
-        let id = olds.get(&at).map_or_else(|| state.shells[state.shells.len() - 1].id.clone(), |old| old.id.clone());
+        let id = if let Some(&(place, old)) = olds.get(&at) {
+            fates[place] = Fate::Found(Box::new(update(old, at, session, seen, &known, &homes, rules)));
+            old.id.clone()
+        } else {
+            let id = if is_id(&session.tag) { session.tag.clone() } else { ids.fresh("sh") };
+            notes.push(format!("{id} ({}): new", session.name));
+            fresh.push(first_record(id.clone(), at, session, seen, &known, &homes, rules));
+            id
+        };
         if session.tag != id {
             tags.shells.push((session.id.clone(), id));
         }
     }
-    for (at, shell) in state.shells.iter_mut().enumerate() {
-        if !found.contains(&at) {
-            known.give_up_moved(shell);
+    let moved = known.moved();
+    for (shell, fate) in before.into_iter().zip(fates) {
+        match fate {
+            Fate::Found(updated) => state.shells.push(*updated),
+            Fate::Replaced => {}
+            Fate::Ignored => {
+                notes.push(format!("{} ({}): its name is ignored now, forgotten", shell.id, shell.session));
+                bury(&mut state, shell, Reason::Forgotten, rules.now);
+            }
+            Fate::Missing => close_missing(&mut state, moved.leave(shell, seen), seen, rules, &mut notes),
         }
     }
-    drop_all(&mut state, &mut found, &replaced);
-    bury_ignored(&mut state, &mut found, &ignored, &before, rules, &mut notes);
-    close_missing(&mut state, seen, &found, rules, &mut notes);
-    purge(&mut state, rules);
+    state.shells.extend(fresh);
+    purge(&mut state, rules.retention, rules.now);
     state.generation = Some(seen.generation.clone());
     let ripens = earliest_mark(&state, seen, rules);
     let wanted_at = [wanted_at, ripens].into_iter().flatten().min();
@@ -282,34 +284,6 @@ fn fill(mut shell: Shell, at: usize, session: &SeenSession, known: &Known, homes
     }
     shell.windows = known.windows(at, session, old, homes);
     shell
-}
-
-/// Removes the shells at these indexes and keeps `found` true to the rest.
-fn drop_all(state: &mut State, found: &mut Vec<usize>, dropped: &[usize]) {
-    if dropped.is_empty() {
-        return;
-    }
-    let mut at = 0;
-    state.shells.retain(|_| {
-        at += 1;
-        !dropped.contains(&(at - 1))
-    });
-    found.retain(|index| !dropped.contains(index));
-    for index in found.iter_mut() {
-        *index -= dropped.iter().filter(|&&gone| gone < *index).count();
-    }
-}
-
-/// A recorded session whose name `shells.ignore` matches now is forgotten, and can be brought back.
-fn bury_ignored(state: &mut State, found: &mut Vec<usize>, ignored: &[usize], before: &[Shell], rules: &Rules, notes: &mut Vec<String>) {
-    for &index in ignored {
-        let id = &before[index].id;
-        let Some(at) = state.shells.iter().position(|shell| shell.id == *id) else { continue };
-        let shell = state.shells[at].clone();
-        notes.push(format!("{} ({}): its name is ignored now, forgotten", shell.id, shell.session));
-        drop_all(state, found, &[at]);
-        super::closing::bury(state, shell, crate::model::Reason::Forgotten, rules.now);
-    }
 }
 
 /// When the first of the marks of this generation ripens.

@@ -8,7 +8,7 @@ use crate::agents::process;
 use crate::error::{Error, Result};
 use crate::model::{EpochMs, Generation, Hint, Ids, Observation, Screen, State};
 use crate::store::{Config, Level, Lock, Store};
-use crate::tmux::{Server, Via};
+use crate::tmux::{Purpose, Server, Via};
 
 /// How long tmux may take to answer.
 pub const ANSWER_LIMIT: Duration = Duration::from_secs(5);
@@ -67,10 +67,10 @@ pub fn stuck_generations(state: &State, present: Option<&Generation>) -> Vec<Gen
     others.into_iter().filter(|generation| process::lives(generation)).cloned().collect()
 }
 
-/// One look. `Err` with code `other_server` if another server answers than the one this process runs in.
-pub fn look(server: &Server) -> Result<Observation> {
+/// One look, for this purpose. `Err` with code `other_server` if another server answers than the one this process runs in.
+pub fn look(server: &Server, purpose: Purpose) -> Result<Observation> {
     let mut seen = server
-        .look(ANSWER_LIMIT)
+        .look(purpose, ANSWER_LIMIT)
         .map_err(|failure| Error::failed("no_answer", format!("the tmux server at {}: {failure}", server.socket().display())))?;
     if let Via::Inside(pid) = *server.via() {
         if pid != seen.generation.pid {
@@ -139,7 +139,7 @@ pub fn record_after(
     prepare: impl FnOnce(&mut State, &Observation),
 ) -> Result<Recorded> {
     let hints = store.hints();
-    let seen = look(server)?;
+    let seen = look(server, Purpose::Record)?;
     let loaded = store.load()?;
     let mut prepared = loaded.state.clone();
     prepare(&mut prepared, &seen);

@@ -201,14 +201,16 @@ impl<'a> Known<'a> {
 
     /// The session whose record holds the content of the window at live id `window`: the one that held it, if it is still
     /// there, else the first.
-    fn home(&self, window: &str, recorded: &[usize], shells: &HashMap<usize, &'a Shell>) -> Option<usize> {
+    fn home(&self, window: &str, recorded: &[usize], shells: &HashMap<usize, (usize, &'a Shell)>) -> Option<usize> {
         let id = &self.content.get(window)?.id;
         let holders = || recorded.iter().copied().filter(|&at| self.seen.sessions[at].windows.iter().any(|other| other.id == window));
-        holders().find(|at| shells.get(at).is_some_and(|shell| shell.own_windows().any(|own| own.id == *id))).or_else(|| holders().next())
+        holders()
+            .find(|at| shells.get(at).is_some_and(|(_, shell)| shell.own_windows().any(|own| own.id == *id)))
+            .or_else(|| holders().next())
     }
 
     /// For each window of this look, the session (by index) that holds its content.
-    pub(super) fn homes(&self, recorded: &[usize], shells: &HashMap<usize, &'a Shell>) -> HashMap<String, usize> {
+    pub(super) fn homes(&self, recorded: &[usize], shells: &HashMap<usize, (usize, &'a Shell)>) -> HashMap<String, usize> {
         self.content.keys().filter_map(|window| Some((window.clone(), self.home(window, recorded, shells)?))).collect()
     }
 
@@ -245,13 +247,26 @@ impl<'a> Known<'a> {
         windows
     }
 
-    /// A record that this look did not find gives up what stands in other records now.
-    pub(super) fn give_up_moved(&self, shell: &mut Shell) {
-        if shell.under_restore(&self.seen.generation) || !shell.lives_in(&self.seen.generation) {
-            return;
+    /// What stands in the records of living sessions now.
+    pub(super) fn moved(self) -> Moved {
+        Moved { windows: self.content.into_values().map(|window| window.id).collect(), panes: self.claimed }
+    }
+}
+
+/// Windows and panes that a look found, by stable id.
+pub(super) struct Moved {
+    windows: HashSet<String>,
+    panes: HashSet<String>,
+}
+
+impl Moved {
+    /// A record that this look did not find, without what stands in other records now.
+    pub(super) fn leave(&self, mut shell: Shell, seen: &Observation) -> Shell {
+        if shell.under_restore(&seen.generation) || !shell.lives_in(&seen.generation) {
+            return shell;
         }
         for window in &mut shell.windows {
-            if !window.linked && self.content.values().any(|content| content.id == window.id) {
+            if !window.linked && self.windows.contains(&window.id) {
                 *window = Window {
                     id: window.id.clone(),
                     tmux: window.tmux.clone(),
@@ -262,7 +277,8 @@ impl<'a> Known<'a> {
                     ..Window::default()
                 };
             }
-            window.panes.retain(|pane| !self.claimed.contains(&pane.id));
+            window.panes.retain(|pane| !self.panes.contains(&pane.id));
         }
+        shell
     }
 }

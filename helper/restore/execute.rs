@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::model::{Action, Generation, Mark, Observation, Outcome, OutcomeStatus, Shell, State, Step};
 use crate::record::{look, now, record_after};
 use crate::store::{Config, Level, Store};
-use crate::tmux::{Failure, Server};
+use crate::tmux::{Failure, Purpose, Server};
 
 /// How long one tmux call of a restore may take; a server that starts runs the user's tmux.conf first.
 const CALL_LIMIT: Duration = Duration::from_secs(30);
@@ -20,6 +20,8 @@ const CALL_LIMIT: Duration = Duration::from_secs(30);
 const LOCK_LIMIT: Duration = Duration::from_secs(10);
 /// How long another restore is waited for.
 const RESTORE_LIMIT: Duration = Duration::from_secs(120);
+/// How many sessions one call makes: fewer calls are faster, and between two of them the run can see that its server changed.
+const AT_ONCE: usize = 8;
 /// After so many tries what still lacks something has failed.
 const ROUNDS: usize = 5;
 
@@ -80,6 +82,7 @@ pub fn restore(
         dirs: shells.iter().map(|shell| (shell.id.clone(), directories(shell))).collect(),
         followers: followers(&shells, all, situation.seen.as_ref()),
         results: HashMap::new(),
+        said: String::new(),
     };
     run.mark(&shells)?;
     let ended = run.make_way(&shells, &situation).and_then(|()| run.make(&shells, progress)).and_then(|()| run.finish(&shells));
@@ -172,6 +175,8 @@ struct Run<'a> {
     /// Shells that come back by joining a session group.
     followers: HashSet<String>,
     results: HashMap<String, (OutcomeStatus, &'static str, String)>,
+    /// What tmux said of commands that it refused.
+    said: String,
 }
 
 impl Run<'_> {
@@ -208,27 +213,33 @@ impl Run<'_> {
         self.store.save(&held, &loaded, &state, now()).map(drop)
     }
 
-    /// Makes each session in a call of its own.
+    /// Makes the sessions, a few in each call; each has guards of its own in it.
     fn make(&mut self, shells: &[Shell], progress: Progress) -> std::result::Result<(), Ended> {
-        let total = shells.len();
-        for (done, shell) in shells.iter().enumerate() {
-            progress(done, total);
-            if !is_dir(shell.work_dir.as_path()) {
-                let detail = format!("its directory is missing: {}", shell.work_dir.display());
-                self.results.insert(shell.id.clone(), (OutcomeStatus::Refused, "directory_missing", detail));
+        let alone: Vec<&Shell> = shells.iter().filter(|shell| !self.followers.contains(&shell.id)).collect();
+        if self.generation.is_some() {
+            self.server.announce_look(CALL_LIMIT).map_err(|failure| gone(&failure))?;
+        }
+        for (round, some) in alone.chunks(AT_ONCE).enumerate() {
+            progress(round * AT_ONCE, shells.len());
+            let mut script = String::new();
+            for shell in some {
+                if is_dir(shell.work_dir.as_path()) {
+                    script.push_str(&script::create(shell, self.generation.as_ref(), &self.dirs[&shell.id]));
+                } else {
+                    let detail = format!("its directory is missing: {}", shell.work_dir.display());
+                    self.results.insert(shell.id.clone(), (OutcomeStatus::Refused, "directory_missing", detail));
+                }
+            }
+            if script.is_empty() {
                 continue;
             }
-            if self.followers.contains(&shell.id) {
-                continue;
-            }
-            let script = script::create(shell, self.generation.as_ref(), &self.dirs[&shell.id]);
-            let errors = if self.generation.is_some() { self.call(&script)? } else { self.start(&script)? };
-            if !errors.is_empty() {
-                self.store.log(Level::Warn, "restore", &format!("{} ({}): {errors}", shell.id, shell.session));
-                self.results.insert(shell.id.clone(), (OutcomeStatus::Failed, "tmux_refused", errors));
+            let said = if self.generation.is_some() { self.call(&script)? } else { self.start(&script)? };
+            if !said.is_empty() {
+                self.store.log(Level::Warn, "restore", &said);
+                self.said.push_str(&said);
             }
         }
-        progress(total, total);
+        progress(shells.len(), shells.len());
         Ok(())
     }
 
@@ -251,7 +262,7 @@ impl Run<'_> {
     }
 
     fn look(&self) -> std::result::Result<Observation, Ended> {
-        let seen = look(self.server).map_err(|error| error.message)?;
+        let seen = look(self.server, Purpose::Show).map_err(|error| error.message)?;
         match &self.generation {
             Some(generation) if *generation != seen.generation => Err("another server answers now".into()),
             _ => Ok(seen),

@@ -1,9 +1,10 @@
 //! What a restore would do: pure, the first rule that fits decides.
 
+use std::collections::HashSet;
 use std::path::Path;
 
-use crate::model::{Action, Ended, EpochMs, Generation, Hint, Observation, Plan, Policy, ServerReport, ServerState, Shell, State, Step};
-use crate::record::ended;
+use crate::model::{Action, Ended, Generation, Hint, Observation, Plan, Policy, ServerReport, ServerState, Shell, State, Step};
+use crate::record::Endings;
 
 /// What a plan is made from.
 pub struct Facts<'a> {
@@ -25,21 +26,24 @@ pub struct Facts<'a> {
     pub is_dir: &'a dyn Fn(&Path) -> bool,
     /// The present boot's id.
     pub boot: &'a str,
-    /// The present time.
-    pub now: EpochMs,
     /// Whether this version may write the records.
     pub writable: bool,
 }
 
 /// The plan: a step for each shell, by project, then name.
 pub fn plan(facts: &Facts) -> Plan {
-    let mut steps: Vec<Step> = facts.state.shells.iter().map(|shell| step(shell, facts)).collect();
+    let endings = Endings::of(facts.state, facts.hints, facts.boot);
+    let lived: HashSet<&str> = match facts.seen {
+        Some(seen) => facts.before.shells.iter().filter(|shell| shell.lives_in(&seen.generation)).map(|shell| shell.id.as_str()).collect(),
+        None => HashSet::new(),
+    };
+    let mut steps: Vec<Step> = facts.state.shells.iter().map(|shell| step(shell, facts, &endings, &lived)).collect();
     steps.sort_by(|a, b| (&a.project, &a.name, &a.shell).cmp(&(&b.project, &b.name, &b.shell)));
     Plan { server: facts.server.clone(), steps }
 }
 
-fn step(shell: &Shell, facts: &Facts) -> Step {
-    let (action, reason, detail) = verdict(shell, facts);
+fn step(shell: &Shell, facts: &Facts, endings: &Endings, lived: &HashSet<&str>) -> Step {
+    let (action, reason, detail) = verdict(shell, facts, endings, lived);
     Step {
         shell: shell.id.clone(),
         session: shell.session.clone(),
@@ -55,7 +59,7 @@ fn step(shell: &Shell, facts: &Facts) -> Step {
     }
 }
 
-fn verdict(shell: &Shell, facts: &Facts) -> (Action, &'static str, String) {
+fn verdict(shell: &Shell, facts: &Facts, endings: &Endings, lived: &HashSet<&str>) -> (Action, &'static str, String) {
     if !facts.writable {
         return (Action::Refuse, "state_newer", "the records are of a newer version of sidecar: update it".into());
     }
@@ -67,8 +71,7 @@ fn verdict(shell: &Shell, facts: &Facts) -> (Action, &'static str, String) {
         if shell.under_restore(&seen.generation) {
             return (Action::RecreateShell, "cut_short", "a restore of it was cut short: it gets what is missing".into());
         }
-        let known_before = facts.before.shells.iter().any(|before| before.id == shell.id && before.lives_in(&seen.generation));
-        if !known_before {
+        if !lived.contains(shell.id.as_str()) {
             return (Action::Reattach, "adopted", "another tool made it again, with the same directories".into());
         }
         return (Action::Reattach, "already_running", "already running".into());
@@ -103,7 +106,7 @@ fn verdict(shell: &Shell, facts: &Facts) -> (Action, &'static str, String) {
     }
     let lost = shell.panes().filter(|pane| !(facts.is_dir)(pane.dir.as_path())).count();
     let with = if lost > 0 { format!("; {lost} of {panes} panes open in its own directory, theirs are missing") } else { String::new() };
-    match ended(shell, facts.state, facts.hints, facts.boot) {
+    match endings.of_shell(shell) {
         Ended::ClosedWithServer => {
             (Action::RecreateShell, "closed_with_server", format!("it was closed as the last session, and its server ended with it{with}"))
         }

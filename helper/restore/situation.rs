@@ -1,5 +1,6 @@
 //! Everything that a plan is made from, read without changing a byte on disk or in tmux.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -7,9 +8,9 @@ use super::plan::{Facts, plan};
 use crate::agents::process;
 use crate::error::Result;
 use crate::model::{Generation, Hint, Observation, Plan, ServerReport, ServerState, State};
-use crate::record::{RandomIds, decide, now, stuck_generations};
+use crate::record::{RandomIds, bury_deleted, decide, now, purge, stuck_generations};
 use crate::store::{Config, Loaded, Store};
-use crate::tmux::{Failure, Server, Via};
+use crate::tmux::{Failure, Purpose, Server, Via};
 
 /// How long a server may take from its socket's end to its own.
 const ENDING: Duration = Duration::from_millis(300);
@@ -39,32 +40,28 @@ pub struct Situation {
 pub fn situation(server: &Server, store: &Store, config: &Config) -> Result<Situation> {
     let hints = store.hints();
     let loaded = store.load()?;
-    let answer = server.look(crate::record::ANSWER_LIMIT);
+    let answer = server.look(Purpose::Show, crate::record::ANSWER_LIMIT);
     let mut stuck = stuck_generations(&loaded.state, answer.as_ref().ok().map(|seen| &seen.generation));
     // A server that was just killed stands in the process table for a moment longer than on its socket.
     stuck.retain(|generation| process::outlives(generation, ENDING));
     let report = report(server, store, &answer, &stuck);
     let inside_another = |seen: &Observation| matches!(*server.via(), Via::Inside(pid) if pid != seen.generation.pid);
     let seen = answer.ok().filter(|seen| !inside_another(seen));
-    let mut situation = Situation { state: loaded.state.clone(), loaded, seen: None, hints, server: report, stuck, pristine: None };
-    if let Some(mut seen) = seen {
+    let (seen, state, pristine) = if let Some(mut seen) = seen {
         crate::record::add_projects(&mut seen);
-        let changes = decide(server, config, &situation.loaded.state, &seen, &situation.hints, &mut RandomIds);
-        situation.pristine = changes.pristine;
-        situation.state = changes.state;
+        let mut changes = decide(server, config, &loaded.state, &seen, &hints, &mut RandomIds);
         // What no hook has recorded yet is nothing to plan for.
-        let known = |id: &str| situation.loaded.state.shells.iter().any(|shell| shell.id == id);
-        situation
-            .state
-            .shells
-            .retain(|shell| known(&shell.id) || situation.loaded.state.tombstones.iter().any(|tombstone| tombstone.shell.id == shell.id));
-        situation.seen = Some(seen);
+        let buried = loaded.state.tombstones.iter().map(|tombstone| &tombstone.shell);
+        let known: HashSet<&str> = loaded.state.shells.iter().chain(buried).map(|shell| shell.id.as_str()).collect();
+        changes.state.shells.retain(|shell| known.contains(shell.id.as_str()));
+        (Some(seen), changes.state, changes.pristine)
     } else {
-        let (state, time) = (situation.state.clone(), now());
-        situation.state.tombstones.retain(|tombstone| !crate::record::expired(tombstone, &state, config.retention, time));
-        crate::record::bury_deleted(&mut situation.state);
-    }
-    Ok(situation)
+        let mut state = loaded.state.clone();
+        bury_deleted(&mut state);
+        purge(&mut state, config.retention, now());
+        (None, state, None)
+    };
+    Ok(Situation { loaded, state, seen, hints, server: report, stuck, pristine })
 }
 
 /// Whether a directory is there.
@@ -90,7 +87,6 @@ impl Situation {
             stuck: &self.stuck,
             is_dir: &is_dir,
             boot: &process::boot_id(),
-            now: now(),
             writable: self.loaded.writable,
         })
     }

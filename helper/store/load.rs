@@ -87,6 +87,12 @@ pub(super) fn parse(bytes: &[u8]) -> std::result::Result<Loaded, String> {
     if bytes.is_empty() {
         return Err("it is empty".to_owned());
     }
+    // What this version wrote, as nearly always.
+    if let Some(mut state) = serde_json::from_slice::<State>(bytes).ok().filter(|state| state.version == SCHEMA_VERSION) {
+        complete(&mut state);
+        let notices = unreadable_notice(&state).into_iter().collect();
+        return Ok(Loaded { state, source: Source::Current, notices, writable: true });
+    }
     let value: Value = serde_json::from_slice(bytes).map_err(|error| format!("it is not JSON ({error})"))?;
     let Value::Object(mut object) = value else { return Err("it holds no JSON object".to_owned()) };
     let version = match object.get("version") {
@@ -112,9 +118,7 @@ pub(super) fn parse(bytes: &[u8]) -> std::result::Result<Loaded, String> {
     state.tombstones = tombstones;
     state.unreadable = unreadable;
     complete(&mut state);
-    if !state.unreadable.is_empty() {
-        notices.push(format!("{} records can't be read by this version; they are kept as they are", state.unreadable.len()));
-    }
+    notices.extend(unreadable_notice(&state));
     let writable = version <= SCHEMA_VERSION;
     if !writable {
         state.version = version;
@@ -122,6 +126,11 @@ pub(super) fn parse(bytes: &[u8]) -> std::result::Result<Loaded, String> {
     }
     let source = if version < SCHEMA_VERSION { Source::Older(version) } else { Source::Current };
     Ok(Loaded { state, source, notices, writable })
+}
+
+fn unreadable_notice(state: &State) -> Option<String> {
+    let number = state.unreadable.len();
+    (number > 0).then(|| format!("{number} records can't be read by this version; they are kept as they are"))
 }
 
 /// The records of one list; what can't be read goes to `unreadable`. A list that is no list means damage.

@@ -7,6 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
+use super::act::LOOK_COMES;
 use super::server::Server;
 
 /// What a tmux client printed.
@@ -54,12 +55,12 @@ impl Server {
         self.run(&args, input, limit)
     }
 
-    /// Starts the server, which reads the user's tmux.conf, and runs `script` in it. It must make a session, or the server ends.
+    /// Starts the server, which reads the user's tmux.conf, announces a look and runs `script` in it. It must make a session, or the server ends.
     ///
     /// # Errors
     /// As for [`Server::call`].
     pub fn start(&self, script: &[u8], limit: Duration) -> Result<Reply, Failure> {
-        let commands = ["start-server", ";", "source-file", "-"].map(OsStr::new);
+        let commands = ["start-server", ";", "set-environment", "-gh", LOOK_COMES, "1", ";", "source-file", "-"].map(OsStr::new);
         let args: Vec<&OsStr> = self.start_options().into_iter().chain(commands).collect();
         self.run(&args, Some(script), limit)
     }

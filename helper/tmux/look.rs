@@ -1,31 +1,15 @@
 //! One complete look at a server: a single round trip that asks for everything.
 
 use std::collections::HashMap;
-use std::path::Path;
 use std::time::Duration;
 
+use super::act::{LOOK_COMES, TIMER};
 use super::client::Failure;
 use super::frame::{Frame, Row};
-use super::quote;
+use super::inspect;
 use super::server::Server;
 use crate::agents::process;
-use crate::model::{Generation, Layout, Observation, RawText, Screen, SeenPane, SeenSession, SeenWindow, TmuxSettings};
-
-/// The hidden environment variable that holds the timer's token. Not an `@option`: setting one redraws every client.
-const TIMER: &str = "SIDECAR_TIMER";
-
-/// The timer's next round.
-#[derive(Clone, Debug)]
-pub struct Rearm {
-    /// Arm only while the server's token is this one; any if `None`.
-    pub only_if: Option<String>,
-    /// The new token.
-    pub token: String,
-    /// Seconds from now.
-    pub delay: f64,
-    /// What tmux's `run-shell` runs then.
-    pub command: String,
-}
+use crate::model::{Generation, Layout, Observation, SeenPane, SeenSession, SeenWindow, TmuxSettings};
 
 const HEAD: &[&str] = &["pid", "start_time", "version", "S:x", "@sidecar-interval", "@sidecar-grace", TIMER];
 const SESSION: &[&str] = &[
@@ -75,111 +59,32 @@ const PANE: &[&str] = &[
     "pane_current_path",
 ];
 
+/// What a look is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// To be written down: hooks may ask for another look from here on.
+    Record,
+    /// To be shown: it changes nothing, not even in tmux.
+    Show,
+}
+
 impl Server {
     /// Looks at everything, for at most `limit`.
     ///
     /// # Errors
     /// A failed call, or an answer that is short: a server that is ending answers with part of its panes.
-    pub fn look(&self, limit: Duration) -> Result<Observation, Failure> {
+    pub fn look(&self, purpose: Purpose, limit: Duration) -> Result<Observation, Failure> {
         let frame = Frame::new()?;
-        let reply = self.call(&argv(&frame), None, limit)?;
+        let reply = self.call(&argv(&frame, purpose), None, limit)?;
         if !reply.ok {
             return Err(Failure::Other(reply.stderr));
         }
         let rows = frame.rows(&reply.stdout).ok_or_else(short)?;
         let mut seen = assemble(&rows).ok_or_else(short)?;
         for session in &mut seen.sessions {
-            inspect_session(session);
+            inspect::session(session);
         }
         Ok(seen)
-    }
-
-    /// The lines that a pane shows, with at most 200 of its history.
-    ///
-    /// # Errors
-    /// As for any call.
-    pub fn screen(&self, pane: &str, limit: Duration) -> Result<Screen, Failure> {
-        let reply = self.call(&["capture-pane", "-p", "-J", "-S", "-200", "-t", pane], None, limit)?;
-        if !reply.ok {
-            return Err(Failure::Other(reply.stderr));
-        }
-        let text = String::from_utf8_lossy(&reply.stdout);
-        let mut lines: Screen = text.lines().map(|line| line.trim_end().to_owned()).collect();
-        while lines.last().is_some_and(String::is_empty) {
-            lines.pop();
-        }
-        Ok(lines)
-    }
-
-    /// Puts the stable ids on the living objects. Each pair is a live id and a stable one.
-    ///
-    /// # Errors
-    /// As for any call; an object that ended meanwhile is none.
-    pub fn tag(
-        &self,
-        generation: &Generation,
-        shells: &[(String, String)],
-        panes: &[(String, String)],
-        limit: Duration,
-    ) -> Result<(), Failure> {
-        let guard = format!("#{{==:#{{pid}},{}}}", generation.pid);
-        let mut script = String::new();
-        for (flag, option, pairs) in [("", "@sidecar-shell", shells), ("-p", "@sidecar-pane", panes)] {
-            for (live, stable) in pairs {
-                script.push_str(&format!(
-                    "if-shell -F {} {{ set-option -q {flag} -t {} {option} {stable} }}\n",
-                    quote::arg(guard.as_bytes()),
-                    quote::arg(live.as_bytes())
-                ));
-            }
-        }
-        self.call(&["source-file", "-"], Some(script.as_bytes()), limit).map(drop)
-    }
-
-    /// Gives restored sessions, which a client has come to, the user's own `destroy-unattached` back.
-    ///
-    /// # Errors
-    /// As for any call.
-    pub fn let_go(&self, generation: &Generation, sessions: &[String], limit: Duration) -> Result<(), Failure> {
-        let guard = quote::arg(format!("#{{==:#{{pid}},{}}}", generation.pid).as_bytes());
-        let mut script = String::new();
-        for session in sessions {
-            let target = quote::arg(session.as_bytes());
-            script.push_str(&format!(
-                "if-shell -F {guard} {{ set-option -q -u -t {target} destroy-unattached ; set-option -q -u -t {target} @sidecar-kept }}\n"
-            ));
-        }
-        self.source(&script, limit)
-    }
-
-    /// The server's own version; the client's may differ after an upgrade.
-    ///
-    /// # Errors
-    /// As for any call.
-    pub fn version(&self, limit: Duration) -> Result<String, Failure> {
-        let reply = self.call(&["display-message", "-p", "#{version}"], None, limit)?;
-        if reply.ok { Ok(text(&reply.stdout).trim().to_owned()) } else { Err(Failure::Other(reply.stderr)) }
-    }
-
-    /// Arms the timer; gives the token that holds now, which is another one where `only_if` did not fit.
-    ///
-    /// # Errors
-    /// As for any call.
-    pub fn arm(&self, rearm: &Rearm, limit: Duration) -> Result<String, Failure> {
-        let command = quote::double_hash(rearm.command.as_bytes());
-        let arm = format!("set-environment -gh {TIMER} {} ; run-shell -b -d {:.3} {}", rearm.token, rearm.delay, quote::arg(&command));
-        let guard = rearm.only_if.as_ref().map_or_else(|| "1".to_owned(), |token| format!("#{{==:#{{{TIMER}}},{token}}}"));
-        let reply = self.call(&["if-shell", "-F", &guard, &arm, ";", "display-message", "-p", &format!("#{{{TIMER}}}")], None, limit)?;
-        if reply.ok { Ok(text(&reply.stdout).trim().to_owned()) } else { Err(Failure::Other(reply.stderr)) }
-    }
-
-    /// Runs commands of Sidecar's own, such as hooks.
-    ///
-    /// # Errors
-    /// As for any call, and what tmux says of a command that it refuses.
-    pub fn source(&self, script: &str, limit: Duration) -> Result<(), Failure> {
-        let reply = self.call(&["source-file", "-"], Some(script.as_bytes()), limit)?;
-        if reply.ok { Ok(()) } else { Err(Failure::Other(reply.stderr)) }
     }
 }
 
@@ -188,11 +93,15 @@ impl Server {
 /// # Errors
 /// The system gives no random bytes.
 pub fn look_argv() -> Result<Vec<String>, Failure> {
-    Ok(argv(&Frame::new()?))
+    Ok(argv(&Frame::new()?, Purpose::Record))
 }
 
-fn argv(frame: &Frame) -> Vec<String> {
+fn argv(frame: &Frame, purpose: Purpose) -> Vec<String> {
     let mut args: Vec<String> = Vec::new();
+    if purpose == Purpose::Record {
+        // What happens from here on is for another look.
+        args.extend(["set-environment", "-gu", LOOK_COMES, ";"].map(str::to_owned));
+    }
     for (command, kind, fields) in [
         (&["display-message", "-p"][..], 'H', HEAD),
         (&["list-sessions", "-F"], 'S', SESSION),
@@ -319,7 +228,7 @@ fn pane(f: &[&[u8]], default_command: &str) -> Option<SeenPane> {
         start_dir: f[10].into(),
         run: (!start_command.is_empty() && start_command != default_command).then_some(start_command),
         dir: if cfg!(target_os = "linux") { None } else { f.get(14).filter(|path| !path.is_empty()).map(|&path| path.into()) },
-        logical_dir: osc7_path(f[12]),
+        logical_dir: inspect::osc7_path(f[12]),
         ..SeenPane::default()
     })
 }
@@ -329,78 +238,6 @@ fn unquote(shown: &str) -> String {
     match shown.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
         Some(inner) if !inner.replace("\\\"", "").contains('"') => inner.replace("\\\"", "\"").replace("\\$", "$").replace("\\\\", "\\"),
         _ => shown.to_owned(),
-    }
-}
-
-/// The path in what an application reported by OSC 7: `file://HOST/PATH`, percent-encoded, or a bare path.
-fn osc7_path(field: &[u8]) -> Option<RawText> {
-    let encoded = match field.strip_prefix(b"file://") {
-        Some(rest) => &rest[rest.iter().position(|&byte| byte == b'/')?..],
-        None => field,
-    };
-    if encoded.first() != Some(&b'/') {
-        return None;
-    }
-    let mut out = Vec::with_capacity(encoded.len());
-    let mut rest = encoded;
-    while let Some((&byte, after)) = rest.split_first() {
-        let decoded =
-            if byte == b'%' { after.get(..2).and_then(|two| u8::from_str_radix(std::str::from_utf8(two).ok()?, 16).ok()) } else { None };
-        out.push(decoded.unwrap_or(byte));
-        rest = if decoded.is_some() { &after[2..] } else { after };
-    }
-    Some(out.into())
-}
-
-/// Reads from the process table and the file system what tmux can't tell exactly.
-fn inspect_session(session: &mut SeenSession) {
-    session.path = existing_spelling(&session.path);
-    // Only the generation's first session can be a pristine one, and only there does a child matter.
-    let may_be_pristine = session.id == "$0" && session.windows.len() == 1 && session.windows[0].panes.len() == 1;
-    for pane in session.windows.iter_mut().flat_map(|window| &mut window.panes) {
-        inspect_pane(pane, may_be_pristine);
-    }
-}
-
-fn inspect_pane(pane: &mut SeenPane, may_be_pristine: bool) {
-    let reported = pane.logical_dir.take();
-    if pane.dead || pane.pid <= 0 {
-        return;
-    }
-    let foreground = process::foreground(pane.pid).unwrap_or(pane.pid);
-    let at_prompt = foreground == pane.pid;
-    if !at_prompt || pane.run.is_some() {
-        pane.argv = process::argv(foreground).unwrap_or_default();
-    }
-    pane.idle = at_prompt && (!may_be_pristine || process::has_child(pane.pid) == Some(false));
-    // A program of another user's hides its directory; the shell below it does not.
-    if let Some(dir) = process::directory(foreground).or_else(|| process::directory(pane.pid)) {
-        pane.dir = Some(dir.into());
-    }
-    let Some(dir) = &pane.dir else { return };
-    if &pane.start_dir != dir {
-        pane.logical_dir = reported
-            .into_iter()
-            .chain([pane.start_dir.clone(), unvis(&pane.start_dir)])
-            .chain(process::logical_directory(foreground).map(RawText::from))
-            .find(|path| path != dir && leads_to(path.as_path(), dir.as_path()));
-    }
-}
-
-fn leads_to(path: &Path, dir: &Path) -> bool {
-    path.is_absolute() && fs_err::canonicalize(path).is_ok_and(|real| real == dir)
-}
-
-/// Some versions (3.5) print bytes of a path as `\377`; the spelling that exists is the right one.
-fn existing_spelling(path: &RawText) -> RawText {
-    let plain = unvis(path);
-    if plain != *path && !path.as_path().exists() && plain.as_path().exists() { plain } else { path.clone() }
-}
-
-fn unvis(path: &RawText) -> RawText {
-    match std::str::from_utf8(path.as_bytes()) {
-        Ok(shown) if shown.contains('\\') => quote::name_from_shown(shown).into(),
-        _ => path.clone(),
     }
 }
 
@@ -422,14 +259,5 @@ mod tests {
         assert_eq!(unquote(r#"sleep "a b""#), r#"sleep "a b""#);
         assert_eq!(unquote(r#""a b" "c d""#), r#""a b" "c d""#);
         assert_eq!(unquote(""), "");
-    }
-
-    #[test]
-    fn reported_directories_are_decoded() {
-        assert_eq!(osc7_path(b"file://host/a%20b/%c3%a9"), Some("/a b/é".into()));
-        assert_eq!(osc7_path(b"/plain%"), Some("/plain%".into()));
-        for none in [&b""[..], b"relative", b"file://host"] {
-            assert_eq!(osc7_path(none), None);
-        }
     }
 }

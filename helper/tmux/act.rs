@@ -1,0 +1,129 @@
+//! What the helper does to a server: ids on living objects, the timer, hooks.
+
+use std::time::Duration;
+
+use super::client::Failure;
+use super::quote;
+use super::server::Server;
+use crate::model::{Generation, Screen};
+
+/// The hidden environment variable that holds the timer's token. Not an `@option`: setting one redraws every client.
+pub(super) const TIMER: &str = "SIDECAR_TIMER";
+
+/// The hidden environment variable that is set while a look is on its way: hooks start no other one.
+pub(super) const LOOK_COMES: &str = "SIDECAR_LOOK";
+
+/// The timer's next round.
+#[derive(Clone, Debug)]
+pub struct Rearm {
+    /// Arm only while the server's token is this one; any if `None`.
+    pub only_if: Option<String>,
+    /// The new token.
+    pub token: String,
+    /// Seconds from now.
+    pub delay: f64,
+    /// What tmux's `run-shell` runs then.
+    pub command: String,
+}
+
+impl Server {
+    /// The lines that a pane shows, with at most 200 of its history.
+    ///
+    /// # Errors
+    /// As for any call.
+    pub fn screen(&self, pane: &str, limit: Duration) -> Result<Screen, Failure> {
+        let reply = self.call(&["capture-pane", "-p", "-J", "-S", "-200", "-t", pane], None, limit)?;
+        if !reply.ok {
+            return Err(Failure::Other(reply.stderr));
+        }
+        let text = String::from_utf8_lossy(&reply.stdout);
+        let mut lines: Screen = text.lines().map(|line| line.trim_end().to_owned()).collect();
+        while lines.last().is_some_and(String::is_empty) {
+            lines.pop();
+        }
+        Ok(lines)
+    }
+
+    /// Puts the stable ids on the living objects. Each pair is a live id and a stable one.
+    ///
+    /// # Errors
+    /// As for any call; an object that ended meanwhile is none.
+    pub fn tag(
+        &self,
+        generation: &Generation,
+        shells: &[(String, String)],
+        panes: &[(String, String)],
+        limit: Duration,
+    ) -> Result<(), Failure> {
+        let guard = format!("#{{==:#{{pid}},{}}}", generation.pid);
+        let mut script = String::new();
+        for (flag, option, pairs) in [("", "@sidecar-shell", shells), ("-p", "@sidecar-pane", panes)] {
+            for (live, stable) in pairs {
+                script.push_str(&format!(
+                    "if-shell -F {} {{ set-option -q {flag} -t {} {option} {stable} }}\n",
+                    quote::arg(guard.as_bytes()),
+                    quote::arg(live.as_bytes())
+                ));
+            }
+        }
+        self.call(&["source-file", "-"], Some(script.as_bytes()), limit).map(drop)
+    }
+
+    /// Gives restored sessions, which a client has come to, the user's own `destroy-unattached` back.
+    ///
+    /// # Errors
+    /// As for any call.
+    pub fn let_go(&self, generation: &Generation, sessions: &[String], limit: Duration) -> Result<(), Failure> {
+        let guard = quote::arg(format!("#{{==:#{{pid}},{}}}", generation.pid).as_bytes());
+        let mut script = String::new();
+        for session in sessions {
+            let target = quote::arg(session.as_bytes());
+            script.push_str(&format!(
+                "if-shell -F {guard} {{ set-option -q -u -t {target} destroy-unattached ; set-option -q -u -t {target} @sidecar-kept }}\n"
+            ));
+        }
+        self.source(&script, limit)
+    }
+
+    /// The server's own version; the client's may differ after an upgrade.
+    ///
+    /// # Errors
+    /// As for any call.
+    pub fn version(&self, limit: Duration) -> Result<String, Failure> {
+        let reply = self.call(&["display-message", "-p", "#{version}"], None, limit)?;
+        if reply.ok { Ok(text(&reply.stdout)) } else { Err(Failure::Other(reply.stderr)) }
+    }
+
+    /// Arms the timer; gives the token that holds now, which is another one where `only_if` did not fit.
+    ///
+    /// # Errors
+    /// As for any call.
+    pub fn arm(&self, rearm: &Rearm, limit: Duration) -> Result<String, Failure> {
+        let command = quote::double_hash(rearm.command.as_bytes());
+        let arm = format!("set-environment -gh {TIMER} {} ; run-shell -b -d {:.3} {}", rearm.token, rearm.delay, quote::arg(&command));
+        let guard = rearm.only_if.as_ref().map_or_else(|| "1".to_owned(), |token| format!("#{{==:#{{{TIMER}}},{token}}}"));
+        let reply = self.call(&["if-shell", "-F", &guard, &arm, ";", "display-message", "-p", &format!("#{{{TIMER}}}")], None, limit)?;
+        if reply.ok { Ok(text(&reply.stdout)) } else { Err(Failure::Other(reply.stderr)) }
+    }
+
+    /// Keeps hooks from starting looks, since one comes at the end of what is done here; that look, or the timer's, ends it.
+    ///
+    /// # Errors
+    /// As for any call.
+    pub fn announce_look(&self, limit: Duration) -> Result<(), Failure> {
+        self.call(&["set-environment", "-gh", LOOK_COMES, "1"], None, limit).map(drop)
+    }
+
+    /// Runs commands of Sidecar's own, such as hooks.
+    ///
+    /// # Errors
+    /// As for any call, and what tmux says of a command that it refuses.
+    pub fn source(&self, script: &str, limit: Duration) -> Result<(), Failure> {
+        let reply = self.call(&["source-file", "-"], Some(script.as_bytes()), limit)?;
+        if reply.ok { Ok(()) } else { Err(Failure::Other(reply.stderr)) }
+    }
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).trim().to_owned()
+}
