@@ -145,7 +145,7 @@ fn two_restores_at_once_end_as_one() {
             assert!(child.wait().unwrap().success());
         }
         world.remember_server();
-        assert_same(&world.tree(), &before, format!("{}", world.log()));
+        assert_same(&world.tree(), &before, world.log());
         world.look();
         assert_eq!(world.recorded().len(), 3);
     }

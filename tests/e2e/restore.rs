@@ -115,7 +115,7 @@ fn the_users_options_do_not_get_in_the_way() {
         let (said, report) = restore(&world);
         assert_eq!(said.code, 0, "{options}: {said:?} {}", world.log());
         assert_eq!(outcome(&report, "web")["status"], "restored", "{options}");
-        assert_same(&world.tree(), &before, format!("{options}"));
+        assert_same(&world.tree(), &before, options);
         let panes = world.state()["shells"][0]["windows"].to_string();
         world.look();
         assert_eq!(world.state()["shells"][0]["windows"].to_string(), panes, "{options}");

@@ -1,4 +1,4 @@
-//! A world for one test: its own HOME, XDG folders, TMUX_TMPDIR and tmux socket, and the servers that it started, which end
+//! A world for one test: its own `HOME`, XDG folders, `TMUX_TMPDIR` and tmux socket, and the servers that it started, which end
 //! with it, by their pids.
 
 use std::cell::RefCell;
@@ -285,6 +285,7 @@ impl World {
 
     /// Waits until a process is gone; a zombie is gone.
     #[track_caller]
+    #[expect(clippy::unused_self, reason = "it reads like its neighbours")]
     pub fn wait_gone(&self, pid: i32) {
         wait_for(&format!("the end of process {pid}"), || (!is_alive(pid)).then_some(()));
     }
