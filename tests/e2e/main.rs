@@ -15,6 +15,7 @@ mod durability;
 mod fixed_point;
 mod loading;
 mod main_job;
+mod names;
 mod pristine;
 mod recording;
 mod records;

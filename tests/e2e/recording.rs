@@ -137,6 +137,7 @@ fn nothing_is_written_while_nothing_changes() {
     let world = World::bare();
     world.configure(&options(0.2, 0.3));
     world.inhabit(9);
+    world.wait_prompts();
     world.look();
     let told = |world: &World| {
         let data = world.shells_json().metadata().unwrap();

@@ -86,6 +86,15 @@ impl World {
         });
     }
 
+    /// Waits until every shell has drawn its prompt, and tmux has named its window after it: nothing changes by itself any more.
+    #[track_caller]
+    pub fn wait_prompts(&self) {
+        wait_for("prompts", || {
+            let panes = self.show_all("list-panes", "#{?cursor_x,prompt,none} #{window_name} #{pane_current_command}");
+            panes.iter().all(|pane| pane == "prompt sh sh").then_some(())
+        });
+    }
+
     /// What lives.
     #[track_caller]
     pub fn live_sizes(&self) -> Sizes {
