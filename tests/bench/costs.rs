@@ -4,7 +4,7 @@
 #![allow(clippy::disallowed_methods, missing_docs, reason = "a measurement runs tmux and makes files by itself")]
 
 #[path = "../e2e/support.rs"]
-#[allow(dead_code, unreachable_pub, clippy::must_use_candidate, reason = "shared with the end-to-end tests")]
+#[allow(dead_code, unreachable_pub, clippy::all, clippy::pedantic, reason = "the end-to-end tests judge it")]
 mod support;
 
 use std::fmt::Write as _;

@@ -1,7 +1,7 @@
 //! Loading and reloading: hooks in their slots, one timer, the first session, and servers that are too old.
 
 use super::records::{options, run};
-use super::support::{World, plugin_path, sidecar_path, tmux_versions, wait_for};
+use super::support::{World, plugin_word, sidecar_path, tmux_versions, wait_for};
 
 /// Every hook of the server, those of windows too.
 fn hooks(world: &World) -> Vec<String> {
@@ -97,7 +97,7 @@ fn the_first_session_is_recorded_when_the_plugin_loads_in_the_background() {
     for _ in 0..5 {
         let world = World::bare();
         let conf =
-            format!("set -g @sidecar-helper '{}'\n{}run-shell -b '{}'\n", sidecar_path(), options(1.0, 3600.0), plugin_path().display());
+            format!("set -g @sidecar-helper '{}'\n{}run-shell -b '{}'\n", sidecar_path(), options(1.0, 3600.0), plugin_word());
         std::fs::write(world.home().join(".tmux.conf"), conf).unwrap();
         world.tmux(["new-session", "-d", "-s", "first"]).ok();
         world.wait_recorded(&["first"]);

@@ -18,9 +18,10 @@ pub fn sidecar_path() -> &'static str {
     env!("CARGO_BIN_EXE_sidecar")
 }
 
-/// The plugin's entry.
-pub fn plugin_path() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("sidecar.tmux")
+/// The plugin's entry, as a word of a shell line inside tmux's single quotes: the checkout may lie anywhere.
+pub fn plugin_word() -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("sidecar.tmux").display().to_string();
+    path.chars().map(|c| if c.is_alphanumeric() || "/._-".contains(c) { c.to_string() } else { format!("\\{c}") }).collect()
 }
 
 /// The tmux clients under test, by version: those that `scripts/tmux-versions` unpacked, or the one on PATH alone.
@@ -139,7 +140,7 @@ impl World {
 
     /// Writes tmux.conf: `lines`, then the plugin.
     pub fn configure(&self, lines: &str) {
-        let conf = format!("set -g @sidecar-helper '{}'\n{lines}\nrun-shell '{}'\n", sidecar_path(), plugin_path().display());
+        let conf = format!("set -g @sidecar-helper '{}'\n{lines}\nrun-shell '{}'\n", sidecar_path(), plugin_word());
         std::fs::write(self.home().join(".tmux.conf"), conf).unwrap();
     }
 
