@@ -96,8 +96,7 @@ fn forty_reloads_leave_one_timer() {
 fn the_first_session_is_recorded_when_the_plugin_loads_in_the_background() {
     for _ in 0..5 {
         let world = World::bare();
-        let conf =
-            format!("set -g @sidecar-helper '{}'\n{}run-shell -b '{}'\n", sidecar_path(), options(1.0, 3600.0), plugin_word());
+        let conf = format!("set -g @sidecar-helper '{}'\n{}run-shell -b '{}'\n", sidecar_path(), options(1.0, 3600.0), plugin_word());
         std::fs::write(world.home().join(".tmux.conf"), conf).unwrap();
         world.tmux(["new-session", "-d", "-s", "first"]).ok();
         world.wait_recorded(&["first"]);
