@@ -78,6 +78,29 @@ fn what_was_missing_when_the_server_died_died_with_it() {
 }
 
 #[test]
+fn only_a_mark_of_this_life_and_of_the_past_ripens() {
+    for (change, dropped) in [("older", true), ("of another life", false), ("of the future", false)] {
+        let world = world_without_timer(NEVER);
+        world.inhabit(1);
+        world.tmux(["kill-pane", "-t", "=s0:0.1"]).ok();
+        wait_for("the mark", || world.shell("s0")["windows"][0]["panes"][1].get("gone").cloned());
+        world.wait_quiet();
+        world.edit_state(|state| {
+            let mark = &mut state["shells"][0]["windows"][0]["panes"][1]["gone"];
+            let at = mark["at"].as_u64().unwrap();
+            mark["at"] = if change == "of the future" { at + 7_200_000 } else { at - 7_200_000 }.into();
+            if change == "of another life" {
+                mark["generation"]["pid"] = 1.into();
+            }
+        });
+        for _ in 0..3 {
+            world.look();
+        }
+        assert_eq!(world.sizes()["s0"], if dropped { [1, 1] } else { [2, 1] }, "a mark {change}");
+    }
+}
+
+#[test]
 fn a_pane_that_came_back_is_not_marked_any_more() {
     let world = world_without_timer(NEVER);
     world.inhabit(1);

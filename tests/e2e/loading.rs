@@ -24,12 +24,12 @@ fn forty_reloads_leave_one_hook_in_each_slot_and_those_of_others_alone() {
             "set-hook",
             "-g",
             "session-created[3]",
-            "set -g @theirs 1",
+            "set -g @created 1",
             ";",
             "set-hook",
             "-g",
             "window-renamed[9000]",
-            "set -g @theirs 2",
+            "set -g @renamed 1",
         ])
         .ok();
     let before = hooks(&world);
@@ -46,7 +46,7 @@ fn forty_reloads_leave_one_hook_in_each_slot_and_those_of_others_alone() {
     assert_eq!(after.len(), ours(&after) + 2, "ours and theirs: {after:?}");
     // And they work, theirs too.
     world.tmux(["new-session", "-d", "-s", "more"]).ok();
-    assert_eq!(world.tmux(["show-options", "-gv", "@theirs"]).ok(), "1\n");
+    assert_eq!(world.tmux(["show-options", "-gv", "@created"]).ok(), "1\n");
     world.wait_recorded(&["more", "work"]);
 }
 
@@ -124,6 +124,18 @@ fn a_timer_that_is_missing_is_armed_by_any_hook() {
     let dir = world.folder("elsewhere");
     world.tmux(["send-keys", "-t", "=more:", &format!("cd {}", dir.display()), "Enter"]).ok();
     wait_for("the directory", || (world.shell("more")["windows"][0]["panes"][0]["dir"] == dir.to_str().unwrap()).then_some(()));
+}
+
+#[test]
+fn a_look_that_never_came_keeps_hooks_silent_for_one_round_of_the_timer_at_most() {
+    let world = World::bare();
+    world.configure(&options(1.0, 0.3));
+    world.inhabit(1);
+    world.wait_quiet();
+    // A hook told the others that it would look, and was killed.
+    world.tmux(["set-environment", "-gh", "SIDECAR_LOOK", "1", ";", "new-session", "-d", "-s", "more"]).ok();
+    world.wait_recorded(&["more", "s0"]);
+    wait_for("the end of the silence", || (!world.tmux(["show-environment", "-gh"]).ok().contains("SIDECAR_LOOK")).then_some(()));
 }
 
 #[test]
