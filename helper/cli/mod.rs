@@ -11,7 +11,8 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Exit, Result};
+use crate::plugin::Plugin;
 use crate::store::{Config, Store};
 use crate::tmux::Server;
 use args::{Cli, Command, PluginCommand, SessionCommand, ShellCommand};
@@ -25,13 +26,19 @@ pub fn main() -> ExitCode {
             if std::env::args_os().nth(1).is_some_and(|word| word == "hook") {
                 return ExitCode::SUCCESS;
             }
-            let _ = error.print();
+            if std::env::args_os().any(|word| word == "--json") && error.use_stderr() {
+                let wrong = Error::failed("usage", error.render().to_string().trim().to_owned()).exit(Exit::Usage);
+                output::print_error(&wrong, true);
+            } else {
+                let _ = error.print();
+            }
             return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
         }
     };
     let json = cli.command.wants_json();
     match run(&cli) {
         Ok(code) => code,
+        Err(_) if matches!(cli.command, Command::Hook { .. }) => ExitCode::SUCCESS,
         Err(error) => {
             output::print_error(&error, json);
             ExitCode::from(error.exit as u8)
@@ -40,16 +47,13 @@ pub fn main() -> ExitCode {
 }
 
 fn run(cli: &Cli) -> Result<ExitCode> {
-    if let Command::Hook { words } = &cli.command {
-        return Ok(hook::run(cli, words));
-    }
     let context = Context::of(cli)?;
     match &cli.command {
         Command::Session { command: SessionCommand::Status { json } } => session::status(&context, *json),
         Command::Session { command: SessionCommand::Restore(options) } => session::restore(&context, options),
         Command::Shell { command: ShellCommand::List(options) } => shell::list(&context, options),
         Command::Plugin { command: PluginCommand::Load } => plugin::load(&context),
-        Command::Hook { .. } => Ok(ExitCode::SUCCESS),
+        Command::Hook { words } => Ok(hook::run(&context, words)),
     }
 }
 
@@ -65,6 +69,10 @@ impl Context {
         let server = Server::resolve(cli.socket_name.as_deref(), cli.socket_path.as_deref())?;
         let store = Store::of(server.socket())?;
         Ok(Self { server, store, config: Config::read() })
+    }
+
+    fn plugin<'a>(&'a self, helper: &'a str) -> Plugin<'a> {
+        Plugin { server: &self.server, store: &self.store, config: &self.config, helper }
     }
 }
 

@@ -23,7 +23,7 @@ pub(super) fn shown(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         // Bidirectional overrides could make a line read as another one.
-        if c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}') {
+        if c.is_control() || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}') {
             out.extend(c.escape_default());
         } else {
             out.push(c);
@@ -52,11 +52,6 @@ pub(super) fn pad(text: &str, width: usize) -> String {
 /// The widest of these, in columns.
 pub(super) fn widest<'a>(texts: impl Iterator<Item = &'a str>) -> usize {
     texts.map(UnicodeWidthStr::width).max().unwrap_or(0)
-}
-
-/// `1 window`, `2 windows`.
-pub(super) fn count(number: usize, thing: &str) -> String {
-    format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
 }
 
 /// `just now`, `4 min`, `2 h`, `3 d`.
@@ -94,6 +89,19 @@ pub(super) fn print_error(error: &Error, json: bool) {
     if let Some(hint) = &error.hint {
         eprintln!("hint: {}", shown(hint));
     }
+}
+
+/// Prints one JSON document; the control characters above ASCII, which JSON leaves as they are, become escapes.
+pub(super) fn print_json(document: &serde_json::Value) {
+    let mut out = String::new();
+    for c in document.to_string().chars() {
+        if c.is_control() {
+            out.push_str(&format!("\\u{:04x}", u32::from(c)));
+        } else {
+            out.push(c);
+        }
+    }
+    print(&format!("{out}\n"));
 }
 
 /// Prints to standard output; a reader that has gone away (`| head`) is no error of ours.

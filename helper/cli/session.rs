@@ -7,21 +7,22 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use super::args::RestoreArgs;
-use super::output::{age, colours, count, directory, local_time, pad, paint, print, shown, widest};
+use super::output::{age, colours, directory, local_time, pad, paint, print, print_json, shown, widest};
 use super::{Context, shell};
 use crate::error::{Exit, Result};
-use crate::model::{Action, Outcome, OutcomeStatus, Plan, ServerState, Step};
+use crate::model::{Action, Outcome, OutcomeStatus, Plan, ServerState, Step, count};
 use crate::record::now;
-use crate::restore::{restore as run_restore, say_farewell, situation};
+use crate::restore::{restore as run_restore, retire_bootstrap, situation};
 
 pub(super) fn status(context: &Context, json: bool) -> Result<ExitCode> {
-    let situation = situation(&context.server, &context.store, &context.config)?;
+    // Not worth freeing: the process ends with what is printed.
+    let situation = std::mem::ManuallyDrop::new(situation(&context.server, &context.store, &context.config)?);
     let plan = situation.plan();
     let mut notices: Vec<String> = situation.loaded.notices.clone();
     notices.extend(context.config.warnings.iter().cloned());
     notices.extend(context.store.trouble().map(|trouble| format!("records are not being written: {trouble}")));
     if json {
-        print(&format!("{}\n", status_json(&plan, &context.config.resume_agents, &notices)));
+        print_json(&status_json(&plan, &context.config.resume_agents, &notices));
     } else {
         print(&status_text(&plan, &context.server.display_name(), &notices));
     }
@@ -77,7 +78,7 @@ fn status_text(plan: &Plan, server: &str, notices: &[String]) -> String {
         out.push_str(&format!("Nothing is recorded of the server '{server}', {state}.\n"));
         return out;
     }
-    let pending = plan.steps.iter().filter(|step| step.action != Action::Reattach).count();
+    let pending = plan.steps.iter().filter(|step| !matches!(step.action, Action::Reattach) && step.reason != "closing").count();
     if pending == 0 {
         out.push_str(&format!(
             "Nothing to restore: {} of the server '{server}', {}.\n\n",
@@ -118,14 +119,10 @@ fn server_words(plan: &Plan) -> String {
 
 fn row(step: &Step) -> [String; 4] {
     let size = format!("{}, {}", count(step.windows, "window"), count(step.panes, "pane"));
-    let last = match step.reason {
-        // The plain case needs no words.
-        "died_with_server" => match step.detail.split_once("; ") {
-            Some((_, more)) => format!("{size}; {}", shown(more)),
-            None => size,
-        },
-        "already_running" => shown(&step.detail),
-        _ => format!("{size}; {}", shown(&step.detail)),
+    let last = match &step.note {
+        Some(note) if step.action == Action::Reattach => shown(note),
+        Some(note) => format!("{size}; {}", shown(note)),
+        None => size,
     };
     [shown(&step.name), step.action.word().to_owned(), directory(&step.work_dir), last]
 }
@@ -156,13 +153,13 @@ pub(super) fn restore(context: &Context, options: &RestoreArgs) -> Result<ExitCo
             "outcomes": outcomes.iter().map(outcome_json).collect::<Vec<_>>(),
             "failed": failed,
         });
-        print(&format!("{document}\n"));
+        print_json(&document);
     } else {
         print(&restore_text(&outcomes, options.dry_run));
     }
-    if let Some(farewell) = &report.farewell {
+    if let Some(retiring) = &report.retiring {
         // Everything is said: this may end the pane that we run in.
-        say_farewell(&context.server, &context.store, &context.config, farewell);
+        retire_bootstrap(&context.server, &context.store, &context.config, retiring);
     }
     let refused = outcomes.iter().any(|outcome| outcome.status == OutcomeStatus::Refused);
     Ok(if failed > 0 {
@@ -191,7 +188,8 @@ fn restore_text(outcomes: &[Outcome], dry_run: bool) -> String {
     if told.is_empty() {
         return "Nothing to restore.\n".to_owned();
     }
-    let width = widest(told.iter().map(|outcome| outcome.name.as_str())).max(1);
+    let names: Vec<String> = told.iter().map(|outcome| shown(&outcome.name)).collect();
+    let width = widest(names.iter().map(String::as_str));
     let status = widest(told.iter().map(|outcome| outcome.status.word()));
     let mut out = String::new();
     for outcome in &told {

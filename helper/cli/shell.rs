@@ -7,65 +7,37 @@ use serde_json::{Value, json};
 
 use super::Context;
 use super::args::ListArgs;
-use super::output::{age, count, directory, pad, print, shown, widest};
+use super::output::{age, directory, pad, print, print_json, shown, widest};
 use crate::error::{Error, Exit, Result};
-use crate::model::{Action, Shell, Tombstone};
+use crate::model::{Action, NoTarget, Shell, Tombstone, count, find_shell};
 use crate::record::{expires_at, now, project_of};
 use crate::restore::situation;
 
-/// The ids of the shells that these targets name, each exactly: an id, a session name, a display name, or the session name
-/// that the shell was made with.
+/// The ids of the shells that these targets name.
 pub(super) fn resolve(context: &Context, targets: &[String]) -> Result<Vec<String>> {
     let loaded = context.store.load()?;
-    targets.iter().map(|target| resolve_one(&loaded.state.shells, target, context)).collect()
+    let found = targets.iter().map(|target| match find_shell(&loaded.state.shells, target) {
+        Ok(shell) => Ok(shell.id.clone()),
+        Err(why) => Err(no_target(target, &why, context)),
+    });
+    found.collect()
 }
 
-fn resolve_one(shells: &[Shell], target: &str, context: &Context) -> Result<String> {
-    if let Some(shell) = shells.iter().find(|shell| shell.id == target) {
-        return Ok(shell.id.clone());
-    }
-    // What a shell is called now comes before what one was made as.
-    for fits in [
-        (|shell: &Shell, target: &str| shell.session == target || shell.seen_as.as_deref() == Some(target) || shell.name == target)
-            as fn(&Shell, &str) -> bool,
-        |shell, target| shell.made_as == target,
-    ] {
-        let found: Vec<&Shell> = shells.iter().filter(|shell| fits(shell, target)).collect();
-        match found.as_slice() {
-            [] => {}
-            [only] => return Ok(only.id.clone()),
-            several => {
-                let candidates: Vec<String> =
-                    several.iter().map(|shell| format!("{} ('{}' in {})", shell.id, shell.session, shell.work_dir.display())).collect();
-                return Err(Error::failed(
-                    "ambiguous_target",
-                    format!("{} shells are named '{target}': {}", several.len(), candidates.join(", ")),
-                )
-                .exit(Exit::NoTarget)
-                .hint("give the id of the one that is meant"));
-            }
+fn no_target(target: &str, why: &NoTarget, context: &Context) -> Error {
+    let error = match why {
+        NoTarget::Several(shells) => {
+            let candidates: Vec<String> =
+                shells.iter().map(|shell| format!("{} ('{}' in {})", shell.id, shell.session, shell.work_dir.display())).collect();
+            Error::failed("ambiguous_target", format!("{} shells are named '{target}': {}", shells.len(), candidates.join(", ")))
+                .hint("give the id of the one that is meant")
         }
-    }
-    let server = context.server.display_name();
-    let near = shells.iter().map(|shell| shell.session.as_str()).filter(|name| is_near(name, target)).min();
-    let hint = match near {
-        Some(near) => format!("did you mean '{near}'? `sidecar shell list --all` shows them"),
-        None => "`sidecar shell list --all` shows them".to_owned(),
+        NoTarget::Unknown(near) => {
+            let near = near.map(|near| format!("did you mean '{near}'? ")).unwrap_or_default();
+            Error::failed("no_such_shell", format!("no shell named '{target}' on the server '{}'", context.server.display_name()))
+                .hint(format!("{near}`sidecar shell list --all` shows them"))
+        }
     };
-    Err(Error::failed("no_such_shell", format!("no shell named '{target}' on the server '{server}'")).exit(Exit::NoTarget).hint(hint))
-}
-
-/// Close enough to be a slip of the hand: one character more, fewer or other, or two swapped.
-fn is_near(name: &str, target: &str) -> bool {
-    let (name, target): (Vec<char>, Vec<char>) = (name.chars().collect(), target.chars().collect());
-    if name.len().abs_diff(target.len()) > 1 || name.len().min(target.len()) < 2 {
-        return false;
-    }
-    let head = name.iter().zip(&target).take_while(|(a, b)| a == b).count();
-    let tail = name.iter().rev().zip(target.iter().rev()).take_while(|(a, b)| a == b).count();
-    let different = name.len().max(target.len()).saturating_sub(head + tail);
-    let swapped = different == 2 && name.len() == target.len() && name[head] == target[head + 1] && name[head + 1] == target[head];
-    different <= 1 || swapped
+    error.exit(Exit::NoTarget)
 }
 
 /// A row of the list.
@@ -103,7 +75,7 @@ pub(super) fn list(context: &Context, options: &ListArgs) -> Result<ExitCode> {
     }
     if options.json {
         let document = json!({ "schemaVersion": 1, "shells": rows.iter().map(row_json).collect::<Vec<_>>() });
-        print(&format!("{document}\n"));
+        print_json(&document);
     } else {
         print(&text(&rows, place.as_deref()));
     }
@@ -176,19 +148,4 @@ fn text(rows: &[Listed], place: Option<&Path>) -> String {
         .iter()
         .map(|row| format!("{}   {}   {}   {}\n", pad(&row[0], widths[0]), pad(&row[1], widths[1]), pad(&row[2], widths[2]), row[3]))
         .collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::is_near;
-
-    #[test]
-    fn slips_of_the_hand_are_near() {
-        for near in ["reviwer", "reviewre", "reviewwr", "reviewers", "eviewer"] {
-            assert!(is_near("reviewer", near), "{near}");
-        }
-        for far in ["web", "", "reviews-2", "rieverew"] {
-            assert!(!is_near("reviewer", far), "{far}");
-        }
-    }
 }

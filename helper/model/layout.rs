@@ -39,14 +39,13 @@ pub struct Layout(pub Cell);
 impl Layout {
     /// Reads `#{window_layout}`: `CSUM,WxH,X,Y…` up to tmux 3.7, JSON from 3.8. `None` if it is neither.
     pub fn parse(text: &str) -> Option<Self> {
-        if text.starts_with('{') {
-            return parse_json(text);
-        }
-        let (_checksum, body) = text.split_once(',')?;
-        let mut rest = body;
-        let cell = parse_cell(&mut rest, 0)?;
-        // 3.7 adds the floating panes as `<…>` behind the tree.
-        (rest.is_empty() || rest.starts_with('<')).then_some(Self(cell))
+        let layout = if text.starts_with('{') { parse_json(text)? } else { parse_old(text)? };
+        layout.is_sane().then_some(layout)
+    }
+
+    /// Whether tmux can have made it. Handed a window of 2³¹ columns, tmux 3.5a fills all memory.
+    pub fn is_sane(&self) -> bool {
+        is_sane(&self.0, 0)
     }
 
     /// The old spelling with its checksum, which every tmux from 3.2 to 3.8 takes in `select-layout`.
@@ -63,8 +62,26 @@ impl Layout {
     }
 }
 
+/// tmux's own bound for a window's width and height (`WINDOW_MAXIMUM`).
+pub const LARGEST: u32 = 10_000;
+
 /// Deeper trees than this are refused: no real screen has room for one, and the record must stay within what JSON readers nest (128).
 const MAX_DEPTH: usize = 50;
+
+fn parse_old(text: &str) -> Option<Layout> {
+    let (_checksum, body) = text.split_once(',')?;
+    let mut rest = body;
+    let cell = parse_cell(&mut rest, 0)?;
+    // 3.7 adds the floating panes as `<…>` behind the tree.
+    (rest.is_empty() || rest.starts_with('<')).then_some(Layout(cell))
+}
+
+fn is_sane(cell: &Cell, depth: usize) -> bool {
+    let sizes = [cell.w, cell.h].into_iter().all(|size| (1..=LARGEST).contains(&size));
+    let places = [cell.x, cell.y].into_iter().all(|place| place <= LARGEST);
+    let inner = if cell.split.is_some() { cell.cells.len() > 1 } else { cell.cells.is_empty() };
+    depth <= MAX_DEPTH && sizes && places && inner && cell.cells.iter().all(|cell| is_sane(cell, depth + 1))
+}
 
 fn parse_cell(rest: &mut &str, depth: usize) -> Option<Cell> {
     if depth > MAX_DEPTH {

@@ -10,19 +10,23 @@ mod plan;
 mod seen;
 mod shell;
 mod state;
+mod target;
 mod text;
+mod words;
 
 pub use generation::Generation;
 pub use hint::Hint;
 pub use ids::{Ids, is_id};
 pub use journal::JournalEntry;
-pub use layout::{Cell, Layout, Split};
+pub use layout::{Cell, LARGEST, Layout, Split};
 pub use outcome::{Outcome, OutcomeStatus};
 pub use plan::{Action, Plan, ServerReport, ServerState, Step};
 pub use seen::{Observation, Screen, SeenPane, SeenSession, SeenWindow, TmuxSettings};
 pub use shell::{Closing, Ended, Mark, Pane, Policy, Seen, Shell, Window};
 pub use state::{Bootstrap, Reason, SCHEMA_VERSION, State, Tombstone};
+pub use target::{NoTarget, find_shell};
 pub use text::RawText;
+pub use words::count;
 
 /// Milliseconds since the Unix epoch, the unit of every time in the records.
 pub type EpochMs = u64;

@@ -24,8 +24,6 @@ pub enum OutcomeStatus {
     Reattached,
     /// It was made again.
     Restored,
-    /// An earlier run or another one had made it already.
-    Converged,
     /// Nothing was to be done.
     Skipped,
     /// Its commands are the user's to start.
@@ -42,7 +40,6 @@ impl OutcomeStatus {
         match self {
             Self::Reattached => "reattached",
             Self::Restored => "restored",
-            Self::Converged => "converged",
             Self::Skipped => "skipped",
             Self::Manual => "manual",
             Self::Refused => "refused",

@@ -72,6 +72,8 @@ pub struct Step {
     pub reason: &'static str,
     /// Why, as a sentence.
     pub detail: String,
+    /// What of the sentence a table needs, which shows the action and the size already.
+    pub note: Option<String>,
     /// The shell's policy.
     pub policy: Policy,
     /// How many windows its record holds.

@@ -80,6 +80,8 @@ pub struct SeenWindow {
     pub width: u32,
     /// Rows.
     pub height: u32,
+    /// A restore made it only since a session can't be without a window.
+    pub blank: bool,
     /// Its panes, by index.
     pub panes: Vec<SeenPane>,
 }
@@ -111,11 +113,11 @@ pub struct SeenPane {
     pub run: Option<String>,
     /// The foreground program's directory; `None` where it can't be read.
     pub dir: Option<RawText>,
-    /// Paths by which the user may have come to `dir`, the likeliest first, and which of them lead there.
+    /// The path by which the user came to `dir`, where it is another one.
     pub logical_dir: Option<RawText>,
     /// The foreground program's argv; empty at a prompt.
     pub argv: Vec<RawText>,
-    /// The shell that tmux started is in the foreground and has no child: nothing runs here.
+    /// What tmux started is in the foreground; in a session that may be the unused first one, it also has no child.
     pub idle: bool,
 }
 

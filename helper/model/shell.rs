@@ -234,27 +234,10 @@ pub enum Ended {
     ClosedWithServer,
 }
 
-impl Mark {
-    /// A mark for the server that is about to start: it counts in any life that begins after it, in the same boot.
-    pub fn before_start(at: EpochMs, boot: &str) -> Self {
-        Self { at, generation: Generation { boot: boot.to_owned(), pid: 0, start_time: 0, process_start: None } }
-    }
-
-    /// Whether it was made for the server that then started as `generation`; tmux tells its start in whole seconds.
-    pub fn covers_start_of(&self, generation: &Generation) -> bool {
-        self.generation.pid == 0 && self.generation.boot == generation.boot && (generation.start_time + 1) * 1000 > self.at
-    }
-
-    /// Whether it counts in this life of the server.
-    pub fn counts_in(&self, generation: &Generation) -> bool {
-        self.generation == *generation || self.covers_start_of(generation)
-    }
-}
-
 impl Shell {
     /// Whether a restore in this life of the server has begun to make it and not ended.
     pub fn under_restore(&self, generation: &Generation) -> bool {
-        self.restoring.as_ref().is_some_and(|mark| mark.counts_in(generation))
+        self.restoring.as_ref().is_some_and(|mark| mark.generation == *generation)
     }
 
     /// Whether the last look at generation `generation` found it.
@@ -270,13 +253,6 @@ impl Shell {
     /// Every pane whose record stands here.
     pub fn panes(&self) -> impl Iterator<Item = &Pane> {
         self.own_windows().flat_map(|window| &window.panes)
-    }
-}
-
-impl Pane {
-    /// The directory to open: by the user's own path where it is known.
-    pub fn open_dir(&self) -> &RawText {
-        self.logical_dir.as_ref().unwrap_or(&self.dir)
     }
 }
 

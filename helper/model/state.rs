@@ -70,8 +70,10 @@ pub struct Tombstone {
 pub enum Reason {
     /// `sidecar shell delete`.
     Deleted,
-    /// `sidecar shell forget`, or a name that `shells.ignore` matches now.
+    /// `sidecar shell forget`.
     Forgotten,
+    /// Its name matched `shells.ignore`; a record again as soon as it does not.
+    Ignored,
     /// The user closed the session in tmux.
     #[default]
     #[serde(other)]
@@ -85,6 +87,7 @@ impl Reason {
             Self::Closed => "closed",
             Self::Deleted => "deleted",
             Self::Forgotten => "forgotten",
+            Self::Ignored => "ignored",
         }
     }
 }

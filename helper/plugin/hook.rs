@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::timer;
+use super::{hooks, timer};
 use crate::error::Result;
 use crate::model::Hint;
 use crate::record::{Recorded, Settings, now, record};
@@ -58,10 +58,7 @@ impl Event {
                     start_time: start_time.parse().ok()?,
                 })
             }
-            ["tick", token, interval] => {
-                let interval = interval.parse().ok().filter(|seconds: &f64| (0.1..=86_400.0).contains(seconds))?;
-                timer::is_token(token).then(|| Self::Tick { token: token.to_owned(), interval })
-            }
+            ["tick", token] => Some(Self::Tick { token: token.to_owned(), interval: timer::interval_of(token)? }),
             ["tick"] => Some(Self::Look),
             [name, ..] if !name.is_empty() => Some(Self::Changed(name.to_owned())),
             _ => None,
@@ -77,64 +74,82 @@ impl Event {
     }
 }
 
-/// Does what the event asks for. Errors are written to the log here and given back for callers that a person waits for.
-///
-/// # Errors
-/// No whole answer, another server, or records that can't be read or written.
-pub fn run(server: &Server, store: &Store, event: &Event, helper: &str) -> Result<()> {
-    let result = match event {
-        Event::Closed { session, left, pid, start_time } => {
-            // A server that ends also ends its jobs, and this line is all that will be known.
-            let mut ends = nix::sys::signal::SigSet::empty();
-            for signal in [nix::sys::signal::SIGTERM, nix::sys::signal::SIGHUP] {
-                ends.add(signal);
+/// What a call from tmux works with.
+pub struct Plugin<'a> {
+    /// The server that calls.
+    pub server: &'a Server,
+    /// Its records.
+    pub store: &'a Store,
+    /// The user's choices.
+    pub config: &'a Config,
+    /// The helper's own path, for the next call.
+    pub helper: &'a str,
+}
+
+impl Plugin<'_> {
+    /// Does what the event asks for. Nothing is printed; what went wrong goes to the log.
+    pub fn run(&self, event: &Event) {
+        let result = match event {
+            Event::Closed { session, left, pid, start_time } => {
+                // A server that ends also ends its jobs, and this line is all that will be known.
+                let mut ends = nix::sys::signal::SigSet::empty();
+                for signal in [nix::sys::signal::SIGTERM, nix::sys::signal::SIGHUP] {
+                    ends.add(signal);
+                }
+                let _ = ends.thread_block();
+                self.store.add_hint(&Hint { at: now(), pid: *pid, start_time: *start_time, session: session.clone(), left: *left })
             }
-            let _ = ends.thread_block();
-            store.add_hint(&Hint { at: now(), pid: *pid, start_time: *start_time, session: session.clone(), left: *left })
+            Event::Tick { token, interval } => self.tick(token, *interval),
+            Event::Look => self.store.lock(LOCK_LIMIT).and_then(|held| self.look(&held)),
+            Event::Changed(name) => {
+                // Somebody's plain `set-hook -g` takes every hook of that name, ours too. When a client comes it draws itself anyway,
+                // as tmux makes every client do when a hook is set.
+                if matches!(name.as_str(), "client-attached" | "client-session-changed") {
+                    self.set_hooks();
+                }
+                self.coalesced_look()
+            }
+        };
+        if let Err(error) = result {
+            let level = if matches!(error.code, "no_answer" | "other_server") { Level::Warn } else { Level::Error };
+            self.store.log(level, &format!("hook {}", event.name()), &error.message);
         }
-        Event::Tick { token, interval } => tick(server, store, token, *interval, helper),
-        Event::Look => store.lock(LOCK_LIMIT).and_then(|held| look(server, store, held, helper)),
-        Event::Changed(_) => coalesced_look(server, store, helper),
-    };
-    if let Err(error) = &result {
-        let level = if matches!(error.code, "no_answer" | "other_server") { Level::Warn } else { Level::Error };
-        store.log(level, &format!("hook {}", event.name()), &error.message);
     }
-    result
-}
 
-/// Arms the next round before anything else, so that nothing that goes wrong here ends the timer.
-fn tick(server: &Server, store: &Store, token: &str, interval: f64, helper: &str) -> Result<()> {
-    match timer::arm(server, helper, interval, interval, Some(token)) {
-        // A reload started another timer: this one ends.
-        Ok(false) => return Ok(()),
-        Ok(true) => {}
-        Err(failure) => store.log(Level::Warn, "hook tick", &failure.to_string()),
-    }
-    coalesced_look(server, store, helper)
-}
-
-fn coalesced_look(server: &Server, store: &Store, helper: &str) -> Result<()> {
-    match store.turn(LOCK_LIMIT)? {
-        Turn::Mine(held) => look(server, store, held, helper),
-        Turn::SomebodyWaits => Ok(()),
-    }
-}
-
-fn look(server: &Server, store: &Store, held: Lock, helper: &str) -> Result<()> {
-    let config = Config::read();
-    let recorded = record(server, store, &config, &held)?;
-    drop(held);
-    keep_timer(server, store, &recorded, helper);
-    Ok(())
-}
-
-/// Restarts a timer that is missing, and brings its next round forward where a mark ripens before it.
-pub(super) fn keep_timer(server: &Server, store: &Store, recorded: &Recorded, helper: &str) {
-    let settings = Settings::of(&recorded.seen);
-    if let Some(delay) = timer::needed(&recorded.seen.settings.timer, settings, recorded.changes.wanted_at, now()) {
-        if let Err(failure) = timer::arm(server, helper, settings.interval, delay, None) {
-            store.log(Level::Warn, "timer", &failure.to_string());
+    fn set_hooks(&self) {
+        if let Err(failure) = self.server.source(&hooks::set(self.helper), LOCK_LIMIT) {
+            self.store.log(Level::Warn, "hooks", &failure.to_string());
         }
+    }
+
+    /// Arms the next round before anything else, so that nothing that goes wrong here ends the timer.
+    fn tick(&self, token: &str, interval: f64) -> Result<()> {
+        match timer::arm(self.server, self.helper, interval, interval, Some(token)) {
+            // A reload started another timer: this one ends.
+            Ok(false) => return Ok(()),
+            Ok(true) => {}
+            Err(failure) => self.store.log(Level::Warn, "hook tick", &failure.to_string()),
+        }
+        self.coalesced_look()
+    }
+
+    /// A look, unless one that has not begun yet will see the same.
+    pub(super) fn coalesced_look(&self) -> Result<()> {
+        match self.store.turn(LOCK_LIMIT)? {
+            Turn::Mine(held) => self.look(&held),
+            Turn::SomebodyWaits => Ok(()),
+        }
+    }
+
+    /// Records what is seen; restarts a timer that is missing, and brings its next round forward where a mark ripens before it.
+    fn look(&self, held: &Lock) -> Result<()> {
+        let Recorded { seen, changes } = record(self.server, self.store, self.config, held)?;
+        let settings = Settings::of(&seen);
+        if let Some(delay) = timer::needed(&seen.settings.timer, settings, changes.wanted_at, now()) {
+            if let Err(failure) = timer::arm(self.server, self.helper, settings.interval, delay, None) {
+                self.store.log(Level::Warn, "timer", &failure.to_string());
+            }
+        }
+        Ok(())
     }
 }

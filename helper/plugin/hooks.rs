@@ -1,6 +1,6 @@
 //! The hooks that the plugin sets, as tmux commands.
 
-use crate::tmux::{LOOK_COMES, arg, double_hash, shell_word};
+use crate::tmux::{LOOK_COMES, announce_look, arg, double_hash, shell_word};
 
 /// The index of every hook of ours: fixed, so that a reload replaces and never stacks, and high, so that it is nobody else's.
 pub(super) const SLOT: u32 = 8420;
@@ -35,7 +35,7 @@ pub(super) fn set(helper: &str) -> String {
     let helper = String::from_utf8(double_hash(helper.as_bytes())).unwrap_or_default();
     // A storm of events starts one process: while a look is on its way, it will see what the others came for.
     let background = |words: &[&str]| {
-        let run = format!("set-environment -gh {LOOK_COMES} 1 ; run-shell -b {}", arg(call(&helper, words).as_bytes()));
+        let run = format!("{} ; run-shell -b {}", announce_look(), arg(call(&helper, words).as_bytes()));
         format!("if-shell -F \"#{{{LOOK_COMES}}}\" \"\" {}", arg(run.as_bytes()))
     };
     let mut script = String::new();

@@ -5,5 +5,5 @@ mod hooks;
 mod load;
 mod timer;
 
-pub use hook::{Event, run};
-pub use load::{Loading, load};
+pub use hook::{Event, Plugin};
+pub use load::Loading;

@@ -14,34 +14,39 @@ const LATE: EpochMs = 5_000;
 
 /// Arms a round `delay` seconds from now; with `only_if`, unless a newer timer took over. Gives whether it is armed.
 pub(super) fn arm(server: &Server, helper: &str, interval: f64, delay: f64, only_if: Option<&str>) -> Result<bool, Failure> {
-    let due = now().saturating_add(u64::try_from(Duration::from_secs_f64(delay).as_millis()).unwrap_or(0));
+    let due = now().saturating_add(millis(delay));
     let unique = getrandom::u32().unwrap_or_default();
-    let token = format!("{due}.{unique:08x}");
-    let interval = format!("{interval}");
-    let rearm = Rearm {
-        only_if: only_if.map(str::to_owned),
-        command: call(helper, &["hook", "tick", &token, &interval]),
-        token: token.clone(),
-        delay,
-    };
+    let token = format!("{due}.{}.{unique:08x}", millis(interval));
+    let rearm =
+        Rearm { only_if: only_if.map(str::to_owned), command: call(helper, &["hook", "tick", &token]), token: token.clone(), delay };
     Ok(server.arm(&rearm, LIMIT)? == token)
 }
 
-/// Whether the token has a form that can be compared inside a tmux format.
-pub(super) fn is_token(text: &str) -> bool {
-    due(text).is_some() && text.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'.')
+fn millis(seconds: f64) -> EpochMs {
+    u64::try_from(Duration::from_secs_f64(seconds).as_millis()).unwrap_or(u64::MAX)
 }
 
-fn due(token: &str) -> Option<EpochMs> {
-    token.split_once('.')?.0.parse().ok()
+/// What a token tells, `<due, epoch ms>.<interval, ms>.<random>`; `None` for what is none, and could not be compared inside a format.
+fn read(token: &str) -> Option<(EpochMs, u64)> {
+    let mut parts = token.splitn(3, '.');
+    let (due, interval, unique) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?, parts.next()?);
+    unique.bytes().all(|byte| byte.is_ascii_hexdigit()).then_some((due, interval))
 }
 
-/// When the next round must be armed anew, in seconds from now: no timer runs, or a look is wanted before its next round.
+/// The interval of the timer that this token is of, in seconds: 0.1 to a day.
+pub(super) fn interval_of(token: &str) -> Option<f64> {
+    let (_, interval) = read(token)?;
+    (100..=86_400_000).contains(&interval).then(|| Duration::from_millis(interval).as_secs_f64())
+}
+
+/// When the next round must be armed anew, in seconds from now: no timer of this interval runs, or a look is wanted before its
+/// next round.
 pub(super) fn needed(token: &str, settings: Settings, wanted_at: Option<EpochMs>, now: EpochMs) -> Option<f64> {
-    let interval = u64::try_from(Duration::from_secs_f64(settings.interval).as_millis()).unwrap_or(u64::MAX);
+    let interval = millis(settings.interval);
     // A token from far ahead was made by a clock that has been set back since.
-    let running = due(token)
-        .filter(|&due| due.saturating_add(interval).saturating_add(LATE) > now && due <= now.saturating_add(interval).saturating_add(LATE));
+    let on_time =
+        |due: EpochMs| due.saturating_add(interval).saturating_add(LATE) > now && due <= now.saturating_add(interval).saturating_add(LATE);
+    let running = read(token).filter(|&(due, of)| of == interval && on_time(due)).map(|(due, _)| due);
     // A little late rather than a little early: what is looked for must be ripe.
     let wanted = wanted_at.map(|at| at.max(now).saturating_add(20));
     let next = match (running, wanted) {
@@ -64,15 +69,17 @@ mod tests {
         for (token, wanted_at, delay) in [
             ("", None, Some(15.0)),
             ("junk", None, Some(15.0)),
-            ("1010000.0a", None, None),
+            ("1010000.15000.0a", None, None),
             // One round late and more: it is gone.
-            ("970000.0a", None, Some(15.0)),
+            ("970000.15000.0a", None, Some(15.0)),
             // Made before the clock was set back.
-            ("9000000.0a", None, Some(15.0)),
-            ("1010000.0a", Some(1_002_000), Some(2.02)),
-            ("1001000.0a", Some(1_002_000), None),
+            ("9000000.15000.0a", None, Some(15.0)),
+            // Of another interval: the user has changed it.
+            ("1010000.60000.0a", None, Some(15.0)),
+            ("1010000.15000.0a", Some(1_002_000), Some(2.02)),
+            ("1001000.15000.0a", Some(1_002_000), None),
             ("", Some(1_002_000), Some(2.02)),
-            ("1010000.0a", Some(900_000), Some(0.02)),
+            ("1010000.15000.0a", Some(900_000), Some(0.02)),
         ] {
             let needed = needed(token, EVERY_15_S, wanted_at, now);
             assert_eq!(
@@ -85,9 +92,9 @@ mod tests {
 
     #[test]
     fn only_plain_tokens_go_into_a_format() {
-        assert!(is_token("1010000.0a1b2c3d"));
-        for bad in ["", "1", "x.1", "1.#{pid}", "1.a,b", "1.a}"] {
-            assert!(!is_token(bad), "{bad}");
+        assert_eq!(interval_of("1010000.15000.0a1b2c3d"), Some(15.0));
+        for bad in ["", "1", "1.2", "x.1.a", "1.x.a", "1.1000.#{pid}", "1.1000.a,b", "1.1000.a}", "1.1.a", "1.999999999.a"] {
+            assert_eq!(interval_of(bad), None, "{bad}");
         }
     }
 }

@@ -137,12 +137,11 @@ fn clock_is_wrong(state: &State, now: EpochMs) -> bool {
     shells.chain(tombstones).max().is_some_and(|latest| latest > now + 60_000)
 }
 
-/// Removes the tombstones whose time is over, and the oldest of too many; none while the clock is plainly wrong.
+/// Removes the tombstones whose time is over, unless the clock is plainly wrong, and the oldest of too many closed ones.
 pub fn purge(state: &mut State, retention: Option<Duration>, now: EpochMs) {
-    if clock_is_wrong(state, now) {
-        return;
+    if !clock_is_wrong(state, now) {
+        state.tombstones.retain(|tombstone| expires_at(tombstone, retention).is_none_or(|at| at > now));
     }
-    state.tombstones.retain(|tombstone| expires_at(tombstone, retention).is_none_or(|at| at > now));
     let mut closed: Vec<EpochMs> =
         state.tombstones.iter().filter(|tombstone| tombstone.reason == Reason::Closed).map(|tombstone| tombstone.deleted_at).collect();
     if closed.len() > CLOSED_KEPT {

@@ -20,7 +20,7 @@ pub(super) enum Match {
 }
 
 /// Matches each session of `seen`, in its order. `stuck` are generations of other servers that still live.
-pub(super) fn match_sessions(state: &State, seen: &Observation, stuck: &[Generation]) -> Vec<Match> {
+pub(super) fn match_sessions(state: &State, seen: &Observation, stuck: &[Generation], ignored: &dyn Fn(&str) -> bool) -> Vec<Match> {
     let mut by_tag: HashMap<&str, usize> = HashMap::new();
     let mut by_live: HashMap<&str, usize> = HashMap::new();
     for (at, shell) in state.shells.iter().enumerate() {
@@ -51,8 +51,7 @@ pub(super) fn match_sessions(state: &State, seen: &Observation, stuck: &[Generat
             continue;
         }
         if let Some(tombstone) = tombstone_of(state, session) {
-            matches[at] =
-                if state.tombstones[tombstone].reason == Reason::Closed { Match::Revived(tombstone) } else { Match::Forgotten(tombstone) };
+            matches[at] = of_tombstone(state, tombstone, session, ignored);
         } else if let Some(&shell) = by_live.get(session.id.as_str()) {
             take(&mut matches, at, shell);
         }
@@ -65,6 +64,15 @@ pub(super) fn match_sessions(state: &State, seen: &Observation, stuck: &[Generat
         }
     }
     matches
+}
+
+/// A tombstone of a session that lives: the user's word holds; what only looked closed, or had an ignored name, is a record again.
+fn of_tombstone(state: &State, tombstone: usize, session: &SeenSession, ignored: &dyn Fn(&str) -> bool) -> Match {
+    match state.tombstones[tombstone].reason {
+        Reason::Closed => Match::Revived(tombstone),
+        Reason::Ignored if !ignored(&session.name) => Match::Revived(tombstone),
+        _ => Match::Forgotten(tombstone),
+    }
 }
 
 fn tombstone_of(state: &State, session: &SeenSession) -> Option<usize> {
@@ -98,12 +106,13 @@ fn adoptable(state: &State, seen: &Observation, session: &SeenSession, present: 
             && !shell.lives_in(&seen.generation)
             && !shell.under_restore(&seen.generation)
             && shell.deleting.is_none()
-            && holds_every_directory(session, shell)
+            && has_the_same_directories(session, shell)
     })
 }
 
-/// Whether each recorded pane finds a pane of its own in its directory.
-pub(super) fn holds_every_directory(session: &SeenSession, shell: &Shell) -> bool {
+/// Whether each recorded pane finds a pane of its own in its directory, and none is left over: a session that merely has the name
+/// (tmux itself gives `0`, `1` …) and more panes is somebody's work.
+pub(super) fn has_the_same_directories(session: &SeenSession, shell: &Shell) -> bool {
     let mut open: Vec<[Option<&RawText>; 2]> =
         session.windows.iter().flat_map(|window| &window.panes).map(|pane| [pane.dir.as_ref(), pane.logical_dir.as_ref()]).collect();
     let mut any = false;
@@ -117,5 +126,5 @@ pub(super) fn holds_every_directory(session: &SeenSession, shell: &Shell) -> boo
             None => false,
         }
     });
-    any && all
+    any && all && open.is_empty()
 }

@@ -67,7 +67,7 @@ pub fn observe(old: &State, seen: &Observation, hints: &[Hint], screen: Option<&
     let (mut tags, mut notes, mut wanted_at) = (Tags::default(), Vec::new(), None);
     apply_hints(&mut state, hints);
     revive(&mut state, seen, rules, &mut notes);
-    let matches = match_sessions(&state, seen, &rules.stuck);
+    let matches = match_sessions(&state, seen, &rules.stuck, &rules.ignored);
     let starting = starting_bootstrap(seen, &matches, rules, &mut wanted_at);
     let unused = unused_bootstrap(&mut state, seen, &matches, screen, rules, &mut wanted_at);
 
@@ -132,7 +132,7 @@ pub fn observe(old: &State, seen: &Observation, hints: &[Hint], screen: Option<&
             Fate::Replaced => {}
             Fate::Ignored => {
                 notes.push(format!("{} ({}): its name is ignored now, forgotten", shell.id, shell.session));
-                bury(&mut state, shell, Reason::Forgotten, rules.now);
+                bury(&mut state, shell, Reason::Ignored, rules.now);
             }
             Fate::Missing => close_missing(&mut state, moved.leave(shell, seen), seen, rules, &mut notes),
         }
@@ -148,7 +148,7 @@ pub fn observe(old: &State, seen: &Observation, hints: &[Hint], screen: Option<&
 
 /// A tombstone that says closed while its session lives is wrong.
 fn revive(state: &mut State, seen: &Observation, rules: &Rules, notes: &mut Vec<String>) {
-    let matches = match_sessions(state, seen, &rules.stuck);
+    let matches = match_sessions(state, seen, &rules.stuck, &rules.ignored);
     let mut back: Vec<usize> = matches.iter().filter_map(|found| if let Match::Revived(at) = found { Some(*at) } else { None }).collect();
     back.sort_unstable();
     back.dedup();

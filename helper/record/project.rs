@@ -1,5 +1,6 @@
 //! Which git checkout a directory lies in, read from the files that git keeps; git itself is not run.
 
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use crate::model::RawText;
@@ -21,9 +22,17 @@ pub fn of(dir: &Path) -> (Option<RawText>, Option<RawText>) {
     (None, None)
 }
 
+/// The first 4 KiB of a file: a stranger may have put a pipe there that never ends, or a device.
+fn read_start(path: &Path) -> Option<String> {
+    fs_err::metadata(path).ok().filter(std::fs::Metadata::is_file)?;
+    let mut text = Vec::new();
+    fs_err::File::open(path).ok()?.take(4096).read_to_end(&mut text).ok()?;
+    String::from_utf8(text).ok()
+}
+
 /// A linked worktree's `.git` is a file `gitdir: MAIN/.git/worktrees/NAME`.
 fn main_checkout(git: &Path) -> Option<PathBuf> {
-    let text = fs_err::read_to_string(git).ok()?;
+    let text = read_start(git)?;
     let link = PathBuf::from(text.strip_prefix("gitdir:")?.trim());
     let link = if link.is_absolute() { link } else { git.parent()?.join(link) };
     let worktrees = link.parent()?;

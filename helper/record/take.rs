@@ -8,7 +8,7 @@ use crate::agents::process;
 use crate::error::{Error, Result};
 use crate::model::{EpochMs, Generation, Hint, Ids, Observation, Screen, State};
 use crate::store::{Config, Level, Lock, Store};
-use crate::tmux::{Purpose, Server, Via};
+use crate::tmux::{Purpose, Server};
 
 /// How long tmux may take to answer.
 pub const ANSWER_LIMIT: Duration = Duration::from_secs(5);
@@ -43,8 +43,6 @@ pub struct Recorded {
     pub seen: Observation,
     /// What was made of it.
     pub changes: Changes,
-    /// Whether `shells.json` was written.
-    pub written: bool,
 }
 
 /// Milliseconds since the Unix epoch.
@@ -72,15 +70,7 @@ pub fn look(server: &Server, purpose: Purpose) -> Result<Observation> {
     let mut seen = server
         .look(purpose, ANSWER_LIMIT)
         .map_err(|failure| Error::failed("no_answer", format!("the tmux server at {}: {failure}", server.socket().display())))?;
-    if let Via::Inside(pid) = *server.via() {
-        if pid != seen.generation.pid {
-            return Err(Error::failed(
-                "other_server",
-                format!("the server of this process has pid {pid}, but {} answers at {}", seen.generation.pid, server.socket().display()),
-            )
-            .hint(format!("kill -USR1 {pid} makes tmux create its socket again")));
-        }
-    }
+    server.check_is_ours(seen.generation.pid)?;
     add_projects(&mut seen);
     Ok(seen)
 }
@@ -149,7 +139,9 @@ pub fn record_after(
     let changes = decide(server, config, &prepared, &seen, &hints, &mut RandomIds);
     let written = store.save(held, &loaded, &changes.state, now())?;
     if written {
-        store.add_to_journal(held, &journal::entries(&loaded.state, &changes.state, now()))?;
+        if let Err(error) = store.add_to_journal(held, &journal::entries(&loaded.state, &changes.state, now())) {
+            store.log(Level::Error, "journal", &error.message);
+        }
     }
     store.drop_hints(held, &hints);
     store.touch(held);
@@ -165,11 +157,11 @@ pub fn record_after(
     let attended: Vec<String> =
         seen.sessions.iter().filter(|session| session.kept && session.attached > 0).map(|session| session.id.clone()).collect();
     if !attended.is_empty() {
-        if let Err(failure) = server.let_go(&seen.generation, &attended, ANSWER_LIMIT) {
+        if let Err(failure) = server.restore_destroy_unattached(&seen.generation, &attended, ANSWER_LIMIT) {
             store.log(Level::Warn, "destroy-unattached", &failure.to_string());
         }
     }
-    Ok(Recorded { seen, changes, written })
+    Ok(Recorded { seen, changes })
 }
 
 /// Ids of ten random characters.

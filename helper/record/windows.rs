@@ -192,7 +192,8 @@ impl<'a> Known<'a> {
             dir,
             logical_dir,
             argv,
-            run: pane.run.clone(),
+            // A restore opens a plain shell in the place of a command, which is still the user's to start again.
+            run: pane.run.clone().or_else(|| old.and_then(|old| old.run.clone())),
             agent: old.and_then(|old| old.agent.clone()),
             gone: None,
             extra: old.map(|old| old.extra.clone()).unwrap_or_default(),

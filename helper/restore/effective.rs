@@ -53,12 +53,12 @@ pub(super) fn leader<'a>(shell: &Shell, all: &[Shell], seen: &'a Observation) ->
 }
 
 /// The shells that come back by joining a group, since an earlier one of the run, or a living session, leads it.
-pub(super) fn followers(shells: &[Shell], all: &[Shell], seen: Option<&Observation>) -> HashSet<String> {
+pub(super) fn followers(shells: &[Shell], all: &[Shell], seen: &Observation) -> HashSet<String> {
     let mut led: HashSet<&str> = HashSet::new();
     let mut followers = HashSet::new();
     for shell in shells {
         let Some(group) = shell.group.as_deref() else { continue };
-        let lives = seen.is_some_and(|seen| leader(shell, all, seen).is_some());
+        let lives = leader(shell, all, seen).is_some();
         if lives || !led.insert(group) {
             followers.insert(shell.id.clone());
         }

@@ -2,12 +2,13 @@
 
 mod effective;
 mod execute;
-mod farewell;
 mod plan;
+mod retire;
+mod run;
 mod script;
 mod situation;
 
 pub use execute::{Progress, Report, restore};
-pub use farewell::{Farewell, say_farewell};
 pub use plan::{Facts, plan};
+pub use retire::{Retiring, retire_bootstrap};
 pub use situation::{Situation, situation};

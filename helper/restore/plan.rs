@@ -1,9 +1,9 @@
 //! What a restore would do: pure, the first rule that fits decides.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
-use crate::model::{Action, Ended, Generation, Hint, Observation, Plan, Policy, ServerReport, ServerState, Shell, State, Step};
+use crate::model::{Action, Ended, EpochMs, Generation, Hint, Observation, Plan, Policy, ServerReport, ServerState, Shell, State, Step};
 use crate::record::Endings;
 
 /// What a plan is made from.
@@ -38,8 +38,30 @@ pub fn plan(facts: &Facts) -> Plan {
         None => HashSet::new(),
     };
     let mut steps: Vec<Step> = facts.state.shells.iter().map(|shell| step(shell, facts, &endings, &lived)).collect();
+    give_each_name_once(&mut steps, facts.state);
     steps.sort_by(|a, b| (&a.project, &a.name, &a.shell).cmp(&(&b.project, &b.name, &b.shell)));
     Plan { server: facts.server.clone(), steps }
+}
+
+/// Of several shells that would come back under one name the one seen last has it; the others wait until it is free.
+fn give_each_name_once(steps: &mut [Step], state: &State) {
+    let mut holders: HashMap<String, (Option<EpochMs>, String)> = HashMap::new();
+    let seen_at: HashMap<&str, Option<EpochMs>> =
+        state.shells.iter().map(|shell| (shell.id.as_str(), shell.seen.as_ref().map(|seen| seen.at))).collect();
+    for step in steps.iter().filter(|step| step.action == Action::RecreateShell) {
+        let mine = (seen_at.get(step.shell.as_str()).copied().flatten(), step.shell.clone());
+        let holder = holders.entry(step.session.clone()).or_insert_with(|| mine.clone());
+        *holder = mine.max(holder.clone());
+    }
+    for step in steps.iter_mut().filter(|step| step.action == Action::RecreateShell) {
+        let (_, holder) = &holders[&step.session];
+        if *holder != step.shell {
+            step.action = Action::Refuse;
+            step.reason = "name_taken";
+            step.detail = format!("another shell ({holder}) comes back under its name: rename that one, and restore this one then");
+            step.note = Some(step.detail.clone());
+        }
+    }
 }
 
 fn step(shell: &Shell, facts: &Facts, endings: &Endings, lived: &HashSet<&str>) -> Step {
@@ -52,6 +74,11 @@ fn step(shell: &Shell, facts: &Facts, endings: &Endings, lived: &HashSet<&str>) 
         work_dir: shell.work_dir.display().into_owned(),
         action,
         reason,
+        note: match reason {
+            "died_with_server" => None,
+            "pane_directory_missing" => detail.split_once("; ").map(|(_, lost)| lost.to_owned()),
+            _ => Some(detail.clone()),
+        },
         detail,
         policy: shell.policy,
         windows: shell.windows.len(),
@@ -78,11 +105,8 @@ fn verdict(shell: &Shell, facts: &Facts, endings: &Endings, lived: &HashSet<&str
     }
     if let Some(stuck) = shell.seen.as_ref().filter(|known| facts.stuck.contains(&known.generation)) {
         let pid = stuck.generation.pid;
-        return (
-            Action::Refuse,
-            "server_stuck",
-            format!("its server, pid {pid}, lives without its socket: kill -USR1 {pid} brings it back"),
-        );
+        let why = facts.server.detail.clone().unwrap_or_else(|| format!("its server, pid {pid}, lives"));
+        return (Action::Refuse, "server_stuck", why);
     }
     match facts.server.state {
         ServerState::Stuck if facts.seen.is_none() => {
@@ -110,12 +134,14 @@ fn verdict(shell: &Shell, facts: &Facts, endings: &Endings, lived: &HashSet<&str
         Ended::ClosedWithServer => {
             (Action::RecreateShell, "closed_with_server", format!("it was closed as the last session, and its server ended with it{with}"))
         }
-        Ended::Died => (Action::RecreateShell, "died_with_server", format!("it died with its server{with}")),
+        Ended::Died if lost > 0 => (Action::RecreateShell, "pane_directory_missing", format!("it died with its server{with}")),
+        Ended::Died => (Action::RecreateShell, "died_with_server", "it died with its server".into()),
     }
 }
 
 /// The live session that has the shell's name; one that nobody used gives way.
 fn name_holder<'a>(shell: &Shell, seen: &'a Observation, pristine: Option<&str>) -> Option<&'a str> {
-    let holder = seen.sessions.iter().find(|session| session.name == shell.session)?;
+    let named = |name: &str| name == shell.session || shell.seen_as.as_deref() == Some(name);
+    let holder = seen.sessions.iter().find(|session| named(&session.name))?;
     (pristine != Some(holder.id.as_str())).then_some(holder.id.as_str())
 }

@@ -5,39 +5,41 @@
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
 
+use super::situation::{is_dir, resolve};
 use crate::model::{Generation, Pane, RawText, SeenSession, SeenWindow, Shell, Window};
 use crate::record::MOVED_ASIDE;
-use crate::tmux::{arg, double_hash, name_from_shown};
+use crate::tmux::{arg, double_hash, name_from_shown, only_in};
 
 /// The name that a session has while it is made. Ids are plain, so it is exact in any target.
 pub(super) fn working_name(shell: &Shell) -> String {
     format!("sidecar-restore-{}", shell.id)
 }
 
-/// The names to ask for, the best first: what tmux shows as the recorded name, that name itself, and one that all take.
-pub(super) fn wanted_names(shell: &Shell) -> Vec<Vec<u8>> {
+/// The names to ask for, the best first: what tmux shows as the recorded name, that name itself, one that every tmux takes, and one
+/// that nobody else has.
+fn wanted_names(shell: &Shell) -> Vec<Vec<u8>> {
     let plain: String = shell.session.chars().map(|c| if c.is_alphanumeric() || "-_ ".contains(c) { c } else { '_' }).collect();
     let plain = if plain.trim().is_empty() { shell.id.clone() } else { plain };
-    let mut names = vec![name_from_shown(&shell.session), shell.session.clone().into_bytes(), plain.into_bytes()];
+    let free = format!("{plain}-{}", shell.id);
+    let mut names = vec![name_from_shown(&shell.session), shell.session.clone().into_bytes(), plain.into_bytes(), free.into_bytes()];
     names.dedup();
     names
 }
 
-/// The directory to open a pane in, and whether it is the recorded one; `None` if neither it nor the shell's is there.
-pub(super) fn pane_dir(
-    shell: &Shell,
-    pane: &Pane,
-    is_dir: &dyn Fn(&Path) -> bool,
-    resolve: &dyn Fn(&Path) -> Option<PathBuf>,
-) -> (RawText, bool) {
+/// Whether a name came of the record's own, rather than being the one that nobody else has.
+pub(super) fn is_wanted_name(shell: &Shell, shown: &str) -> bool {
+    !shown.ends_with(&shell.id) || shell.session.ends_with(&shell.id)
+}
+
+/// The directory to open a pane in: the recorded one, by the user's own path where it still leads there, else the shell's.
+pub(super) fn pane_dir(shell: &Shell, pane: &Pane) -> RawText {
     if let Some(logical) = &pane.logical_dir {
         if resolve(logical.as_path()).is_some_and(|real| real == pane.dir.as_path()) {
-            return (logical.clone(), true);
+            return logical.clone();
         }
     }
-    if is_dir(pane.dir.as_path()) { (pane.dir.clone(), true) } else { (shell.work_dir.clone(), false) }
+    if is_dir(pane.dir.as_path()) { pane.dir.clone() } else { shell.work_dir.clone() }
 }
 
 /// Where each pane of a shell opens, by the pane's id.
@@ -48,18 +50,15 @@ fn format_arg(bytes: &[u8]) -> String {
     arg(&double_hash(bytes))
 }
 
-/// Commands that only the server of this generation carries out, and only as long as no session has the shell's id.
-fn guarded(shell: &Shell, generation: Option<&Generation>, commands: &str) -> String {
+/// Commands that are carried out only as long as no session has the shell's id, in the server of this generation alone.
+fn guarded(shell: &Shell, generation: &Generation, commands: &str) -> String {
     let free = format!("#{{==:#{{m:*|{}|*,|#{{S:#{{@sidecar-shell}}|}}}},0}}", shell.id);
-    let guard = match generation {
-        Some(generation) => format!("#{{&&:#{{==:#{{pid}},{}}},{free}}}", generation.pid),
-        None => free,
-    };
-    format!("if-shell -F {} {{\n{commands}}}\n", arg(guard.as_bytes()))
+    let commands = format!("if-shell -F {} {{\n{commands}}}\n", arg(free.as_bytes()));
+    only_in(generation, &commands)
 }
 
 /// Makes the session with its windows and panes. Linked windows and what needs live ids come later: see [`finish`].
-pub(super) fn create(shell: &Shell, generation: Option<&Generation>, dirs: &Dirs) -> String {
+pub(super) fn create(shell: &Shell, generation: &Generation, dirs: &Dirs) -> String {
     let name = working_name(shell);
     let session = format!("={name}:");
     let mut out = String::new();
@@ -70,14 +69,14 @@ pub(super) fn create(shell: &Shell, generation: Option<&Generation>, dirs: &Dirs
     let (width, height) = size.map_or((80, 24), |window| (window.width, window.height));
     let _ = writeln!(
         out,
-        "new-session -d -s {name} -x {width} -y {height} -c {} ; set-option -t {session} destroy-unattached off ; set-option -t {session} @sidecar-shell {} ; set-option -t {session} renumber-windows off",
+        "new-session -d -s {name} -x {width} -y {height} -c {} ; set-option -t {session} destroy-unattached off ; set-option -t {session} @sidecar-shell {} ; set-option -t {session} renumber-windows off ; set-option -w -t {session} @sidecar-blank 1",
         format_arg(shell.work_dir.as_bytes()),
         shell.id
     );
     if own.is_empty() {
         // All its windows are linked ones; this one goes when they are there, and stands in no one's place until then.
         let free = shell.windows.iter().map(|window| window.index + 1).max().unwrap_or(0);
-        let _ = writeln!(out, "set-option -w -t {session} @sidecar-blank 1 ; move-window -s {session} -t ={name}:{free}");
+        let _ = writeln!(out, "move-window -s {session} -t ={name}:{free}");
     }
     let mut taken: Vec<u32> = Vec::new();
     for (at, window) in own.iter().enumerate() {
@@ -88,6 +87,7 @@ pub(super) fn create(shell: &Shell, generation: Option<&Generation>, dirs: &Dirs
             // `-k`: base-index may have put it there already.
             let _ =
                 writeln!(out, "if-shell -F -t {session} \"#{{!=:#{{window_index}},{index}}}\" {{ move-window -s {session} -t {target} }}");
+            let _ = writeln!(out, "set-option -w -u -t {target} @sidecar-blank");
             if let Some(pane) = first_pane(window) {
                 // A session's own directory and its first pane's are one option of new-session.
                 if dirs.get(&pane.id) != Some(&shell.work_dir) {
@@ -119,18 +119,17 @@ fn first_pane(window: &Window) -> Option<&Pane> {
 /// The panes of a window that has its first one, and what the window looks like.
 fn panes(out: &mut String, shell: &Shell, window: &Window, target: &str, dirs: &Dirs) {
     let mut made = 0;
+    let room = format!(" ; select-layout -t {target} tiled\n");
     let mut pane_commands = |out: &mut String, pane: &Pane| {
         if made > 0 {
-            let _ = writeln!(out, "split-window -t {target} -c {}", format_arg(dir_of(dirs, pane, shell).as_bytes()));
-            // Room for the next one.
-            let _ = writeln!(out, "select-layout -t {target} tiled");
+            let _ = write!(out, "split-window -t {target} -c {} ; ", format_arg(dir_of(dirs, pane, shell).as_bytes()));
         }
+        // The pane just made is the window's active one; where tmux refuses to make it, its list ends there.
+        let _ = write!(out, "set-option -p -t {target} @sidecar-pane {}", pane.id);
+        let _ = write!(out, " ; select-pane -t {target} -T {}", format_arg(pane.title.as_bytes()));
+        // Room for the next one.
+        out.push_str(if made > 0 { &room } else { "\n" });
         made += 1;
-        // The pane just made is the window's active one.
-        let _ = writeln!(out, "set-option -p -t {target} @sidecar-pane {}", pane.id);
-        if !pane.title.is_empty() {
-            let _ = writeln!(out, "select-pane -t {target} -T {}", format_arg(pane.title.as_bytes()));
-        }
     };
     // A floating pane has no place in the layout: it comes when the others have theirs.
     let (floating, tiled): (Vec<&Pane>, Vec<&Pane>) = window.panes.iter().partition(|pane| pane.floating);
@@ -177,7 +176,7 @@ pub(super) fn join(shell: &Shell, generation: &Generation, leader: (&str, &str))
     if group.is_some() {
         out.push_str(&rename(name));
     }
-    guarded(shell, Some(generation), &out)
+    guarded(shell, generation, &out)
 }
 
 /// What of the record lives, by live ids.
@@ -216,8 +215,8 @@ pub(super) fn complete(shell: &Shell, live: &Live, dirs: &Dirs) -> String {
     let mut out = String::new();
     let session = &live.session.id;
     let mut taken: Vec<u32> = live.session.windows.iter().map(|window| window.index).collect();
-    // A window that died with the run which made it may stand there without its mark: the only one of its session, untagged.
-    let mut blank = live.session.windows.iter().find(|window| window.panes.len() == 1 && window.panes[0].tag.is_empty());
+    // The one that the session was made with, where the run ended before it became one of the record's.
+    let mut blank = live.session.windows.iter().find(|window| window.blank && window.panes.len() == 1);
     for window in shell.own_windows() {
         if let Some(present) = live.windows.get(window.id.as_str()) {
             let lacking: Vec<&Pane> = window.panes.iter().filter(|pane| !live.panes.contains_key(pane.id.as_str())).collect();
@@ -277,8 +276,7 @@ pub(super) fn finish(shell: &Shell, live: &Live, owners: &HashMap<&str, &str>, a
     let session = &live.session.id;
     for window in &shell.windows {
         if window.linked {
-            let linked = |other: &SeenWindow| owners.get(window.id.as_str()) == Some(&other.id.as_str());
-            if let Some(owner) = owners.get(window.id.as_str()).filter(|_| !live.session.windows.iter().any(linked)) {
+            if let Some(owner) = owners.get(window.id.as_str()).filter(|owner| !has_place(shell, window, live.session, owner)) {
                 let target = arg(format!("{session}:{}", window.index).as_bytes());
                 let _ = writeln!(out, "link-window -d -s {} -t {target}", arg(owner.as_bytes()));
             }
@@ -308,9 +306,8 @@ pub(super) fn finish(shell: &Shell, live: &Live, owners: &HashMap<&str, &str>, a
     }
     if links_stand(shell, live.session, owners) && live.session.windows.len() > 1 {
         // By its own mark, and only while nobody split it.
-        for window in live.session.windows.iter().filter(|window| window.panes.len() == 1 && window.panes[0].tag.is_empty()) {
-            let id = arg(window.id.as_bytes());
-            let _ = writeln!(out, "if-shell -F -t {id} \"#{{@sidecar-blank}}\" {{ kill-window -t {id} }}");
+        for window in live.session.windows.iter().filter(|window| window.blank && window.panes.len() == 1) {
+            let _ = writeln!(out, "kill-window -t {}", arg(window.id.as_bytes()));
         }
     }
     // The user's own value comes back; where that would end a session without a client, after the first one has come.
@@ -333,20 +330,25 @@ pub(super) fn links_stand(shell: &Shell, session: &SeenSession, owners: &HashMap
         .windows
         .iter()
         .filter(|window| window.linked)
-        .all(|window| owners.get(window.id.as_str()).is_none_or(|owner| session.windows.iter().any(|other| other.id == *owner)))
+        .all(|window| owners.get(window.id.as_str()).is_none_or(|owner| has_place(shell, window, session, owner)))
+}
+
+/// Whether a linked window stands at its index, or, where that was not free, as often as the record has it.
+fn has_place(shell: &Shell, window: &Window, session: &SeenSession, live: &str) -> bool {
+    let places = || session.windows.iter().filter(|other| other.id == live);
+    places().any(|other| other.index == window.index)
+        || places().count() >= shell.windows.iter().filter(|other| other.id == window.id).count()
 }
 
 /// Makes way for a shell of the same name.
 pub(super) fn move_aside(session: &str, generation: &Generation) -> String {
-    let session = arg(session.as_bytes());
-    let guard = arg(format!("#{{==:#{{pid}},{}}}", generation.pid).as_bytes());
-    format!("if-shell -F {guard} {{ rename-session -t {session} {MOVED_ASIDE} }}\n")
+    only_in(generation, &format!("rename-session -t {} {MOVED_ASIDE}\n", arg(session.as_bytes())))
 }
 
 /// Moves the clients of a session that nobody used to `goto`, and ends it, if it is still the single pane that it was.
 pub(super) fn retire(session: &str, clients: &[String], goto: &str, generation: &Generation) -> String {
     let (session, goto) = (arg(session.as_bytes()), arg(goto.as_bytes()));
     let moves: String = clients.iter().map(|client| format!("switch-client -c {} -t {goto}\n", arg(client.as_bytes()))).collect();
-    let guard = format!("#{{&&:#{{==:#{{pid}},{}}},#{{==:#{{session_windows}}#{{window_panes}},11}}}}", generation.pid);
-    format!("if-shell -F -t {session} {} {{\n{moves}kill-session -t {session}\n}}\n", arg(guard.as_bytes()))
+    let still_one = arg(b"#{==:#{session_windows}#{window_panes},11}");
+    only_in(generation, &format!("if-shell -F -t {session} {still_one} {{\n{moves}kill-session -t {session}\n}}\n"))
 }

@@ -2,15 +2,15 @@
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::plan::{Facts, plan};
 use crate::agents::process;
 use crate::error::Result;
 use crate::model::{Generation, Hint, Observation, Plan, ServerReport, ServerState, State};
-use crate::record::{RandomIds, bury_deleted, decide, now, purge, stuck_generations};
+use crate::record::{ANSWER_LIMIT, RandomIds, bury_deleted, decide, now, purge, stuck_generations};
 use crate::store::{Config, Loaded, Store};
-use crate::tmux::{Failure, Purpose, Server, Via};
+use crate::tmux::{Failure, Purpose, Server};
 
 /// How long a server may take from its socket's end to its own.
 const ENDING: Duration = Duration::from_millis(300);
@@ -40,13 +40,12 @@ pub struct Situation {
 pub fn situation(server: &Server, store: &Store, config: &Config) -> Result<Situation> {
     let hints = store.hints();
     let loaded = store.load()?;
-    let answer = server.look(Purpose::Show, crate::record::ANSWER_LIMIT);
+    let answer = settled_answer(server);
     let mut stuck = stuck_generations(&loaded.state, answer.as_ref().ok().map(|seen| &seen.generation));
     // A server that was just killed stands in the process table for a moment longer than on its socket.
     stuck.retain(|generation| process::outlives(generation, ENDING));
     let report = report(server, store, &answer, &stuck);
-    let inside_another = |seen: &Observation| matches!(*server.via(), Via::Inside(pid) if pid != seen.generation.pid);
-    let seen = answer.ok().filter(|seen| !inside_another(seen));
+    let seen = answer.ok().filter(|seen| server.check_is_ours(seen.generation.pid).is_ok());
     let (seen, state, pristine) = if let Some(mut seen) = seen {
         crate::record::add_projects(&mut seen);
         let mut changes = decide(server, config, &loaded.state, &seen, &hints, &mut RandomIds);
@@ -62,6 +61,17 @@ pub fn situation(server: &Server, store: &Store, config: &Config) -> Result<Situ
         (None, state, None)
     };
     Ok(Situation { loaded, state, seen, hints, server: report, stuck, pristine })
+}
+
+/// An answer that is not that of a server just ending, which is neither alive nor gone for a moment.
+fn settled_answer(server: &Server) -> std::result::Result<Observation, Failure> {
+    let deadline = Instant::now() + ENDING;
+    loop {
+        match server.look(Purpose::Show, ANSWER_LIMIT) {
+            Err(failure) if failure.is_of_an_ending_server() && Instant::now() < deadline => {}
+            answer => return answer,
+        }
+    }
 }
 
 /// Whether a directory is there.
@@ -95,15 +105,12 @@ impl Situation {
 fn report(server: &Server, store: &Store, answer: &std::result::Result<Observation, Failure>, stuck: &[Generation]) -> ServerReport {
     let socket = server.socket().display().to_string();
     let (state, pid, version, detail) = match answer {
-        Ok(seen) => match *server.via() {
-            Via::Inside(pid) if pid != seen.generation.pid => {
-                let detail = format!(
-                    "this process runs in the server of pid {pid}, but pid {} answers at {socket}: kill -USR1 {pid} makes tmux create its socket again",
-                    seen.generation.pid
-                );
-                (ServerState::Stuck, Some(pid), None, Some(detail))
+        Ok(seen) => match server.check_is_ours(seen.generation.pid) {
+            Err(error) => {
+                let detail = error.hint.map_or(error.message.clone(), |hint| format!("{}: {hint}", error.message));
+                (ServerState::Stuck, stuck.first().map(|generation| generation.pid), None, Some(detail))
             }
-            _ => match stuck.first() {
+            Ok(()) => match stuck.first() {
                 None => (ServerState::Running, Some(seen.generation.pid), Some(seen.version.clone()), None),
                 Some(other) => {
                     let detail = format!(

@@ -1,5 +1,6 @@
 //! `config.json`: what the user chose. A bad value is told, and the default is used.
 
+use std::io::Read;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -32,7 +33,7 @@ impl Config {
     /// Reads the user's file; a missing one means the defaults.
     pub fn read() -> Self {
         let Ok(path) = config_file() else { return Self::default() };
-        match fs_err::read(&path) {
+        match read_bounded(&path) {
             Ok(bytes) => Self::parse(&bytes, &path.display().to_string()),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Self::default(),
             Err(error) => Self { warnings: vec![format!("{error}; the defaults are used")], ..Self::default() },
@@ -79,8 +80,19 @@ impl Config {
     }
 }
 
+/// Hooks read it too, so a pipe or a device in its place must not hold them up.
+fn read_bounded(path: &std::path::Path) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    if !fs_err::metadata(path)?.is_file() {
+        return Err(std::io::Error::other(format!("{} is no plain file", path.display())));
+    }
+    fs_err::File::open(path)?.take(1024 * 1024).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
 /// Reads `14d`, `1.5d`, `36h`, `90m` or `forever` (the outer `None` is for what is none of these).
-pub fn parse_retention(text: &str) -> Option<Option<Duration>> {
+#[expect(clippy::option_option, reason = "a retention may be unbounded, and a text may be no retention")]
+fn parse_retention(text: &str) -> Option<Option<Duration>> {
     let text = text.trim();
     if text == "forever" {
         return Some(None);

@@ -1,11 +1,11 @@
 //! The steps of a durable write, one by one, so that tests can end the process between any two of them.
 
+use fs_err::os::unix::fs::OpenOptionsExt;
 use std::io::{Result, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 /// What a durable write is made of.
-pub trait Files {
+pub(super) trait Files {
     /// Makes a new file, mode 0600, with this content; fails if it exists.
     fn create(&self, path: &Path, content: &[u8]) -> Result<()>;
     /// Brings a file's content, or a folder's entries, to the disk.
@@ -19,11 +19,11 @@ pub trait Files {
 }
 
 /// The real one.
-pub struct Disk;
+pub(super) struct Disk;
 
 impl Files for Disk {
     fn create(&self, path: &Path, content: &[u8]) -> Result<()> {
-        let mut file = fs_err::OpenOptions::new().write(true).create_new(true).options_mode(0o600).open(path)?;
+        let mut file = fs_err::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
         file.write_all(content)
     }
 
@@ -45,21 +45,17 @@ impl Files for Disk {
     }
 }
 
-/// `fs_err`'s options take the mode through the standard trait's method on the inner value.
-trait Mode {
-    fn options_mode(&mut self, mode: u32) -> &mut Self;
-}
-
-impl Mode for fs_err::OpenOptions {
-    fn options_mode(&mut self, mode: u32) -> &mut Self {
-        self.options_mut().mode(mode);
-        self
+/// Reads a plain file; anything else in its place, such as a pipe, might never end.
+pub(super) fn read_plain(path: &Path) -> Result<Vec<u8>> {
+    if fs_err::metadata(path)?.is_file() {
+        return fs_err::read(path);
     }
+    Err(std::io::Error::other(format!("{} is no plain file", path.display())))
 }
 
 /// Opens for appending, mode 0600 if it is made here.
 pub(super) fn open_append(path: &Path) -> Result<fs_err::File> {
-    fs_err::OpenOptions::new().append(true).read(true).create(true).options_mode(0o600).open(path)
+    fs_err::OpenOptions::new().append(true).read(true).create(true).mode(0o600).open(path)
 }
 
 /// Writes `content` so that a crash at any point leaves the old file or the new one: temporary file in the same folder,

@@ -2,15 +2,20 @@
 
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use nix::fcntl::{Flock, FlockArg};
+use nix::fcntl::Flock;
 
-use super::files::open_append;
+use super::files::read_plain;
+use super::lock::take_file;
 use crate::error::Result;
 use crate::model::Hint;
 
 /// More than this is not read: a look forgets what it has read, so a longer file is a broken one.
 const MAX_BYTES: u64 = 1024 * 1024;
+
+/// tmux waits for the hook that writes here.
+const LIMIT: Duration = Duration::from_secs(1);
 
 fn path(dir: &Path) -> PathBuf {
     dir.join("closed.jsonl")
@@ -31,8 +36,7 @@ pub(super) fn add(dir: &Path, hint: &Hint) -> Result<()> {
 }
 
 pub(super) fn read(dir: &Path) -> Vec<Hint> {
-    let Ok(file) = fs_err::File::open(path(dir)) else { return Vec::new() };
-    parse(file.take(MAX_BYTES))
+    read_plain(&path(dir)).map(|text| parse(&text[..])).unwrap_or_default()
 }
 
 /// A line cut short by a crash or a full disk is stepped over.
@@ -62,8 +66,7 @@ pub(super) fn forget(dir: &Path, read: &[Hint]) {
 
 /// The file under a lock of its own: its holders do no more than one short write.
 fn locked(dir: &Path) -> Result<Flock<std::fs::File>> {
-    let file = open_append(&path(dir))?.into_file();
-    Flock::lock(file, FlockArg::LockExclusive).map_err(|(_, error)| std::io::Error::from(error).into())
+    take_file(&path(dir), LIMIT)
 }
 
 #[cfg(test)]

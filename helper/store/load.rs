@@ -1,11 +1,13 @@
 //! Reading `shells.json`: migration of older schemas, fallback to earlier generations, in memory only.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
+use super::files::read_plain;
 use crate::error::{Error, Result};
-use crate::model::{Pane, RawText, SCHEMA_VERSION, Shell, State, Tombstone, Window, is_id};
+use crate::model::{LARGEST, Layout, Pane, RawText, SCHEMA_VERSION, Shell, State, Tombstone, Window, is_id};
 
 /// The records as they were read.
 #[derive(Clone, Debug)]
@@ -19,6 +21,9 @@ pub struct Loaded {
     /// Whether this program may write over the file.
     pub writable: bool,
 }
+
+/// The highest window index that is believed; tmux takes any 31-bit number, and room is left to count on from it.
+const LAST_INDEX: u32 = 1 << 30;
 
 /// Where the records came from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,23 +58,22 @@ pub(super) fn generations(dir: &Path) -> Vec<(u32, PathBuf)> {
 
 pub(super) fn load(dir: &Path) -> Result<Loaded> {
     let path = current(dir);
-    let why = match fs_err::read(&path) {
+    let why = match read_plain(&path) {
         Ok(bytes) => match parse(&bytes) {
             Ok(loaded) => return Ok(loaded),
             Err(why) => why,
         },
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+        Err(error) if matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) => {
             if generations(dir).is_empty() {
                 return Ok(Loaded { state: State::default(), source: Source::Nothing, notices: Vec::new(), writable: true });
             }
             "it is missing".to_owned()
         }
-        // Not damage but a refusal: an empty start here would end in writing over records that are there.
-        Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
+        // No damage, but records that are there and can't be read now: whoever went on would write over them.
+        Err(error) => {
             return Err(Error::failed("state_unreadable", format!("cannot read the records: {error}"))
                 .hint("give the file back to your user, mode 0600"));
         }
-        Err(error) => error.to_string(),
     };
     for (_, earlier) in generations(dir) {
         if let Some(mut loaded) = fs_err::read(&earlier).ok().and_then(|bytes| parse(&bytes).ok()) {
@@ -157,13 +161,15 @@ fn records<T: serde::de::DeserializeOwned>(
 
 /// Fills what older schemas left out: v1 had shells alone, v2 added tombstones, and both may lack windows, panes and ids.
 fn complete(state: &mut State) {
-    let mut taken: std::collections::HashSet<String> = std::collections::HashSet::new();
+    let mut taken: HashSet<String> = HashSet::new();
     let shells = state.shells.iter_mut().chain(state.tombstones.iter_mut().map(|tombstone: &mut Tombstone| &mut tombstone.shell));
     for (number, shell) in shells.enumerate() {
         complete_shell(shell, number);
         if !taken.insert(shell.id.clone()) {
             // One id is one shell; the second keeps everything else.
-            shell.id = format!("{}-{number}", shell.id.chars().take(30).collect::<String>());
+            let base: String = shell.id.chars().take(24).collect();
+            let mut free = (number..=number + taken.len()).map(|number| format!("{base}-{number}"));
+            shell.id = free.find(|id| !taken.contains(id)).unwrap_or(base);
             taken.insert(shell.id.clone());
         }
     }
@@ -189,15 +195,22 @@ fn complete_shell(shell: &mut Shell, number: usize) {
         shell.windows.push(Window { active: true, automatic_rename: true, ..Window::default() });
     }
     let inherited: RawText = shell.work_dir.clone();
+    let (mut windows_taken, mut panes_taken) = (HashSet::new(), HashSet::new());
     for (at, window) in shell.windows.iter_mut().enumerate() {
-        if !is_id(&window.id) {
+        // tmux's own bounds: what lies beyond was never seen in one.
+        window.index = window.index.min(LAST_INDEX);
+        window.width = window.width.min(LARGEST);
+        window.height = window.height.min(LARGEST);
+        window.layout = window.layout.take().filter(Layout::is_sane);
+        // One id is one window, but for its further places.
+        if !is_id(&window.id) || (!window.linked && !windows_taken.insert(window.id.clone())) {
             window.id = format!("wn-{}-{at}", shell.id.chars().take(24).collect::<String>());
         }
         if window.panes.is_empty() && !window.linked {
             window.panes.push(Pane { active: true, ..Pane::default() });
         }
         for (within, pane) in window.panes.iter_mut().enumerate() {
-            if !is_id(&pane.id) {
+            if !is_id(&pane.id) || !panes_taken.insert(pane.id.clone()) {
                 pane.id = format!("pn-{}-{at}-{within}", shell.id.chars().take(24).collect::<String>());
             }
             if pane.dir.is_empty() {

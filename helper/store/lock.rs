@@ -45,8 +45,10 @@ pub(super) fn lock_named(dir: &Path, name: &str, limit: Duration) -> Result<Lock
 pub(super) fn turn(dir: &Path, limit: Duration) -> Result<Turn> {
     make_dir(dir)?;
     let queue = open(&dir.join("queue"))?;
-    let Ok(place) = Flock::lock(queue, FlockArg::LockExclusiveNonblock) else {
-        return Ok(Turn::SomebodyWaits);
+    let place = match Flock::lock(queue, FlockArg::LockExclusiveNonblock) {
+        Ok(place) => place,
+        Err((_, nix::errno::Errno::EWOULDBLOCK)) => return Ok(Turn::SomebodyWaits),
+        Err((_, error)) => return Err(Error::failed("lock", format!("cannot lock {}: {}", dir.join("queue").display(), error.desc()))),
     };
     let lock = take(&dir.join("lock"), limit)?;
     // From here on who comes later must wait for a look of their own: this one is about to begin.
@@ -60,12 +62,17 @@ pub(super) fn last_look(dir: &Path) -> Option<u64> {
 }
 
 fn take(path: &Path, limit: Duration) -> Result<Lock> {
+    take_file(path, limit).map(|file| Lock { file })
+}
+
+/// Opens a file and locks it, waiting for at most `limit`.
+pub(super) fn take_file(path: &Path, limit: Duration) -> Result<Flock<std::fs::File>> {
     let deadline = Instant::now() + limit;
     let mut file = open(path)?;
     let mut pause = Duration::from_millis(1);
     loop {
         file = match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
-            Ok(file) => return Ok(Lock { file }),
+            Ok(file) => return Ok(file),
             Err((file, nix::errno::Errno::EWOULDBLOCK | nix::errno::Errno::EINTR)) => file,
             Err((_, error)) => return Err(Error::failed("lock", format!("cannot lock {}: {}", path.display(), error.desc()))),
         };

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 
 use super::Level;
-use super::files::open_append;
+use super::files::{open_append, read_plain};
 
 /// The log is turned over at this size, so that two files of it are the most that ever lie here.
 const MAX_BYTES: u64 = 256 * 1024;
@@ -40,17 +40,16 @@ fn word(level: Level) -> &'static str {
     }
 }
 
-/// The message of the last line, if it is an error that came after the records were last written.
-pub(super) fn last_error(dir: &Path) -> Option<String> {
-    let text = fs_err::read(dir.join("log")).ok()?;
+/// The last error's message, if no look has succeeded since; `last_look` is in epoch ms.
+pub(super) fn last_error(dir: &Path, last_look: Option<u64>) -> Option<String> {
+    let text = read_plain(&dir.join("log")).ok()?;
     let text = String::from_utf8_lossy(&text);
     let line = text.lines().rev().find(|line| line.split(' ').nth(1) == Some("error"))?;
     let mut parts = line.splitn(4, ' ');
     let at: jiff::Timestamp = parts.next()?.parse().ok()?;
     let message = parts.nth(2)?;
-    let written = fs_err::metadata(dir.join("shells.json")).and_then(|data| data.modified()).ok();
-    let newer = written.and_then(|written| jiff::Timestamp::try_from(written).ok()).is_none_or(|written| at > written);
-    newer.then(|| message.to_owned())
+    let since = last_look.and_then(|ms| i64::try_from(ms).ok()).is_none_or(|ms| at.as_millisecond() > ms);
+    since.then(|| message.to_owned())
 }
 
 #[cfg(test)]
@@ -72,13 +71,12 @@ mod tests {
     }
 
     #[test]
-    fn an_error_counts_until_the_records_are_written_again() {
+    fn an_error_counts_until_a_look_succeeds() {
         let dir = tempfile::tempdir().unwrap();
         add(dir.path(), Level::Error, "hook tick", "no room");
         add(dir.path(), Level::Info, "hook tick", "fine");
-        assert_eq!(last_error(dir.path()).as_deref(), Some("hook tick: no room"));
-        let later = std::time::SystemTime::now() + std::time::Duration::from_secs(60);
-        std::fs::File::create(dir.path().join("shells.json")).unwrap().set_modified(later).unwrap();
-        assert_eq!(last_error(dir.path()), None);
+        assert_eq!(last_error(dir.path(), Some(1)).as_deref(), Some("hook tick: no room"));
+        assert_eq!(last_error(dir.path(), None).as_deref(), Some("hook tick: no room"));
+        assert_eq!(last_error(dir.path(), Some(u64::MAX / 4)), None);
     }
 }

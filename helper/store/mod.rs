@@ -14,11 +14,10 @@ mod save;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-pub use config::{Config, parse_retention};
-pub use files::{Disk, Files};
+pub use config::Config;
+use files::Disk;
 pub use load::{Loaded, Source};
 pub use lock::{Lock, Turn};
-pub use paths::{config_file, state_root};
 
 use crate::error::Result;
 use crate::model::{Hint, JournalEntry, State};
@@ -119,9 +118,9 @@ impl Store {
         log::add(&self.dir, level, event, message);
     }
 
-    /// The last error in the log, if the records were not written since.
+    /// Why records are not being written, as far as the log or the folder tell; `None` if all is well.
     pub fn trouble(&self) -> Option<String> {
-        log::last_error(&self.dir).or_else(|| paths::unwritable(&self.dir))
+        log::last_error(&self.dir, self.last_look()).or_else(|| paths::unwritable(&self.dir))
     }
 
     /// Notes, for people, that a complete look took place now: the lock file's time, which is not content.

@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 use crate::error::{Error, Result};
 
 /// `${XDG_STATE_HOME:-~/.local/state}/sidecar`.
-pub fn state_root() -> Result<PathBuf> {
+fn state_root() -> Result<PathBuf> {
     base("XDG_STATE_HOME", ".local/state")
 }
 
 /// `${XDG_CONFIG_HOME:-~/.config}/sidecar/config.json`.
-pub fn config_file() -> Result<PathBuf> {
+pub(super) fn config_file() -> Result<PathBuf> {
     Ok(base("XDG_CONFIG_HOME", ".config")?.join("config.json"))
 }
 
@@ -21,7 +21,8 @@ fn base(variable: &str, below_home: &str) -> Result<PathBuf> {
     if let Some(dir) = std::env::var_os(variable).map(PathBuf::from).filter(|dir| dir.is_absolute()) {
         return Ok(dir.join("sidecar"));
     }
-    match std::env::var_os("HOME").map(PathBuf::from).filter(|dir| dir.is_absolute()) {
+    let passwd = || nix::unistd::User::from_uid(nix::unistd::getuid()).ok().flatten().map(|user| user.dir);
+    match std::env::var_os("HOME").map(PathBuf::from).or_else(passwd).filter(|dir| dir.is_absolute()) {
         Some(home) => Ok(home.join(below_home).join("sidecar")),
         None => {
             Err(Error::failed("no_home", format!("no place for files: neither {variable} nor HOME is an absolute path")).hint("set HOME"))

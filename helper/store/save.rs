@@ -28,6 +28,7 @@ pub(super) fn save(files: &dyn Files, dir: &Path, loaded: &Loaded, state: &State
     if loaded.source == Source::Current && loaded.state == *state {
         return Ok(false);
     }
+    sweep(files, dir);
     let path = current(dir);
     let mut content = serde_json::to_vec(state).map_err(|error| Error::failed("state", format!("cannot write the records: {error}")))?;
     content.push(b'\n');
@@ -47,6 +48,17 @@ pub(super) fn save(files: &dyn Files, dir: &Path, loaded: &Loaded, state: &State
             .hint("the old records are intact; make room or give the folder back to your user")
     })?;
     Ok(true)
+}
+
+/// Removes what writers left behind that were killed; the lock is held, so nobody writes now.
+fn sweep(files: &dyn Files, dir: &Path) {
+    for entry in fs_err::read_dir(dir).into_iter().flatten().filter_map(std::result::Result::ok) {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        if name.starts_with('.') && name.ends_with(".tmp") {
+            let _ = files.remove(&entry.path());
+        }
+    }
 }
 
 /// Whether the present file should outlive the change: a new life of the server, fewer records, or an hour since the last one.

@@ -11,7 +11,19 @@ use crate::model::{Generation, Screen};
 pub(super) const TIMER: &str = "SIDECAR_TIMER";
 
 /// The hidden environment variable that is set while a look is on its way: hooks start no other one.
-pub(super) const LOOK_COMES: &str = "SIDECAR_LOOK";
+pub const LOOK_COMES: &str = "SIDECAR_LOOK";
+
+/// Sets that variable, and has tmux itself take it away again: a look that never comes (a helper that is missing, or that was
+/// ended) must not keep others from coming.
+pub fn announce_look() -> String {
+    format!("set-environment -gh {LOOK_COMES} 1 ; run-shell -b -d 5 -C \"set-environment -gu {LOOK_COMES}\"")
+}
+
+/// Commands that only the server of this generation carries out. Live ids repeat from life to life.
+pub fn only_in(generation: &Generation, commands: &str) -> String {
+    let guard = format!("#{{==:#{{pid}},{}}}", generation.pid);
+    format!("if-shell -F {} {{\n{commands}}}\n", quote::arg(guard.as_bytes()))
+}
 
 /// The timer's next round.
 #[derive(Clone, Debug)]
@@ -55,43 +67,40 @@ impl Server {
         panes: &[(String, String)],
         limit: Duration,
     ) -> Result<(), Failure> {
-        let guard = format!("#{{==:#{{pid}},{}}}", generation.pid);
         let mut script = String::new();
         for (flag, option, pairs) in [("", "@sidecar-shell", shells), ("-p", "@sidecar-pane", panes)] {
             for (live, stable) in pairs {
-                script.push_str(&format!(
-                    "if-shell -F {} {{ set-option -q {flag} -t {} {option} {stable} }}\n",
-                    quote::arg(guard.as_bytes()),
-                    quote::arg(live.as_bytes())
-                ));
+                script.push_str(&format!("set-option -q {flag} -t {} {option} {stable}\n", quote::arg(live.as_bytes())));
             }
         }
-        self.call(&["source-file", "-"], Some(script.as_bytes()), limit).map(drop)
+        // Of an object that ended meanwhile there is nothing to say.
+        self.call(&["source-file", "-"], Some(only_in(generation, &script).as_bytes()), limit).map(drop)
     }
 
     /// Gives restored sessions, which a client has come to, the user's own `destroy-unattached` back.
     ///
     /// # Errors
     /// As for any call.
-    pub fn let_go(&self, generation: &Generation, sessions: &[String], limit: Duration) -> Result<(), Failure> {
-        let guard = quote::arg(format!("#{{==:#{{pid}},{}}}", generation.pid).as_bytes());
+    pub fn restore_destroy_unattached(&self, generation: &Generation, sessions: &[String], limit: Duration) -> Result<(), Failure> {
         let mut script = String::new();
         for session in sessions {
             let target = quote::arg(session.as_bytes());
-            script.push_str(&format!(
-                "if-shell -F {guard} {{ set-option -q -u -t {target} destroy-unattached ; set-option -q -u -t {target} @sidecar-kept }}\n"
-            ));
+            script.push_str(&format!("set-option -q -u -t {target} destroy-unattached ; set-option -q -u -t {target} @sidecar-kept\n"));
         }
-        self.source(&script, limit)
+        self.source(&only_in(generation, &script), limit)
     }
 
-    /// The server's own version; the client's may differ after an upgrade.
+    /// The server's own pid and version; the client's version may differ after an upgrade.
     ///
     /// # Errors
     /// As for any call.
-    pub fn version(&self, limit: Duration) -> Result<String, Failure> {
-        let reply = self.call(&["display-message", "-p", "#{version}"], None, limit)?;
-        if reply.ok { Ok(text(&reply.stdout)) } else { Err(Failure::Other(reply.stderr)) }
+    pub fn pid_and_version(&self, limit: Duration) -> Result<(i32, String), Failure> {
+        let reply = self.call(&["display-message", "-p", "#{pid} #{version}"], None, limit)?;
+        let said = text(&reply.stdout);
+        match said.split_once(' ').map(|(pid, version)| (pid.parse(), version)) {
+            Some((Ok(pid), version)) if reply.ok => Ok((pid, version.to_owned())),
+            _ => Err(Failure::Other(if reply.ok { format!("an answer that can't be read: {said:?}") } else { reply.stderr })),
+        }
     }
 
     /// Arms the timer; gives the token that holds now, which is another one where `only_if` did not fit.
@@ -104,14 +113,6 @@ impl Server {
         let guard = rearm.only_if.as_ref().map_or_else(|| "1".to_owned(), |token| format!("#{{==:#{{{TIMER}}},{token}}}"));
         let reply = self.call(&["if-shell", "-F", &guard, &arm, ";", "display-message", "-p", &format!("#{{{TIMER}}}")], None, limit)?;
         if reply.ok { Ok(text(&reply.stdout)) } else { Err(Failure::Other(reply.stderr)) }
-    }
-
-    /// Keeps hooks from starting looks, since one comes at the end of what is done here; that look, or the timer's, ends it.
-    ///
-    /// # Errors
-    /// As for any call.
-    pub fn announce_look(&self, limit: Duration) -> Result<(), Failure> {
-        self.call(&["set-environment", "-gh", LOOK_COMES, "1"], None, limit).map(drop)
     }
 
     /// Runs commands of Sidecar's own, such as hooks.

@@ -2,12 +2,11 @@
 #![expect(clippy::disallowed_methods, reason = "this room runs tmux")]
 
 use std::ffi::OsStr;
-use std::io::{Read, Write};
+use std::io::{BufRead, Read, Write};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use super::act::LOOK_COMES;
 use super::server::Server;
 
 /// What a tmux client printed.
@@ -30,6 +29,13 @@ pub enum Failure {
     Timeout,
     /// Anything else, in tmux's own words.
     Other(String),
+}
+
+impl Failure {
+    /// Whether the server went away while it was asked.
+    pub fn is_of_an_ending_server(&self) -> bool {
+        matches!(self, Self::Other(said) if said.contains("server exited") || said.contains("lost server"))
+    }
 }
 
 impl std::fmt::Display for Failure {
@@ -55,26 +61,51 @@ impl Server {
         self.run(&args, input, limit)
     }
 
-    /// Starts the server, which reads the user's tmux.conf, announces a look and runs `script` in it. It must make a session, or the server ends.
+    /// Starts the server and waits until it has read the user's tmux.conf. It lives while the result is held, even without a
+    /// session: its client waits for the end of a file that it is to read, which comes with the end of this process at the latest.
     ///
     /// # Errors
-    /// As for [`Server::call`].
-    pub fn start(&self, script: &[u8], limit: Duration) -> Result<Reply, Failure> {
-        let commands = ["start-server", ";", "set-environment", "-gh", LOOK_COMES, "1", ";", "source-file", "-"].map(OsStr::new);
-        let args: Vec<&OsStr> = self.start_options().into_iter().chain(commands).collect();
-        self.run(&args, Some(script), limit)
+    /// The server did not start, or did not finish its tmux.conf in time.
+    pub fn start_and_hold(&self, limit: Duration) -> Result<Held, Failure> {
+        let commands = ["start-server", ";", "display-message", "-p", "#{exit-unattached}", ";", "source-file", "-"].map(OsStr::new);
+        let mut child = self
+            .command(&self.start_options().into_iter().chain(commands).collect::<Vec<_>>())?
+            .stdin(Stdio::piped())
+            .spawn()
+            .map_err(not_run)?;
+        let (sender, receiver) = mpsc::channel();
+        let stdout = child.stdout.take();
+        std::thread::spawn(move || {
+            let mut line = String::new();
+            let read = stdout.map(|stdout| std::io::BufReader::new(stdout).read_line(&mut line));
+            let _ = sender.send(read.is_some_and(|read| read.is_ok()).then_some(line));
+        });
+        let held = Held { child };
+        match receiver.recv_timeout(limit) {
+            Ok(Some(line)) if matches!(line.trim(), "0" | "off") => Ok(held),
+            Ok(Some(line)) if !line.trim().is_empty() => Err(Failure::Other(
+                "tmux's option exit-unattached is on, so a server without a client ends: start tmux, and restore from inside it".to_owned(),
+            )),
+            Ok(_) => Err(Failure::Other(held.last_words())),
+            Err(_) => Err(Failure::Timeout),
+        }
+    }
+
+    fn command(&self, args: &[&OsStr]) -> Result<Command, Failure> {
+        let program = self.program().ok_or_else(|| Failure::Other("tmux is not on PATH".to_owned()))?;
+        let mut command = Command::new(program);
+        command.arg("-u").args(args).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        // A client inside a pane of another server must not take that one for its own.
+        command.env_remove("TMUX").env_remove("TMUX_PANE");
+        Ok(command)
     }
 
     fn run(&self, args: &[&OsStr], input: Option<&[u8]>, limit: Duration) -> Result<Reply, Failure> {
-        let Some(program) = self.program() else {
-            return Err(Failure::Other("tmux is not on PATH".to_owned()));
-        };
-        let mut command = Command::new(program);
-        command.arg("-u").args(args).stdin(if input.is_some() { Stdio::piped() } else { Stdio::null() });
-        command.stdout(Stdio::piped()).stderr(Stdio::piped());
-        // A client inside a pane of another server must not take that one for its own.
-        command.env_remove("TMUX").env_remove("TMUX_PANE");
-        let mut child = command.spawn().map_err(|error| Failure::Other(format!("cannot run {}: {error}", program.display())))?;
+        let mut command = self.command(args)?;
+        if input.is_some() {
+            command.stdin(Stdio::piped());
+        }
+        let mut child = command.spawn().map_err(not_run)?;
         let deadline = Instant::now() + limit;
         let stdin = child.stdin.take();
         let (sender, receiver) = mpsc::channel();
@@ -102,6 +133,35 @@ impl Server {
         }
         Ok(Reply { stdout: out, stderr, ok: status.success() })
     }
+}
+
+/// A server that is held alive; let go when this is dropped.
+pub struct Held {
+    child: Child,
+}
+
+impl Held {
+    /// What the client said before it ended.
+    fn last_words(mut self) -> String {
+        let mut said = String::new();
+        drop(self.child.stdin.take());
+        if let Some(mut stderr) = self.child.stderr.take() {
+            let _ = stderr.read_to_string(&mut said);
+        }
+        if said.trim().is_empty() { "the server did not start".to_owned() } else { said.trim().to_owned() }
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        // It does nothing but wait; a server that hangs would have it wait on after the end of its file.
+        end(&mut self.child);
+    }
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "as map_err hands it over")]
+fn not_run(error: std::io::Error) -> Failure {
+    Failure::Other(format!("cannot run tmux: {error}"))
 }
 
 /// tmux says `no server running on PATH` or `error connecting to PATH (No such file or directory)`.

@@ -39,6 +39,7 @@ const WINDOW: &[&str] = &[
     "window_width",
     "window_height",
     "window_panes",
+    "@sidecar-blank",
 ];
 const PANE: &[&str] = &[
     "session_id",
@@ -76,10 +77,10 @@ impl Server {
     pub fn look(&self, purpose: Purpose, limit: Duration) -> Result<Observation, Failure> {
         let frame = Frame::new()?;
         let reply = self.call(&argv(&frame, purpose), None, limit)?;
-        if !reply.ok {
-            return Err(Failure::Other(reply.stderr));
-        }
-        let rows = frame.rows(&reply.stdout).ok_or_else(short)?;
+        let rows = frame.rows(&reply.stdout).filter(|rows| reply.ok || is_without_sessions(rows));
+        let Some(rows) = rows else {
+            return Err(if reply.ok { short() } else { Failure::Other(reply.stderr) });
+        };
         let mut seen = assemble(&rows).ok_or_else(short)?;
         for session in &mut seen.sessions {
             inspect::session(session);
@@ -140,11 +141,16 @@ fn live_id(field: &[u8], sigil: char) -> Option<String> {
     (!digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())).then(|| id.to_owned())
 }
 
+/// A server that holds no session (`exit-empty off`) tells so, and has no target for the rest of what is asked.
+fn is_without_sessions(rows: &[Row]) -> bool {
+    matches!(rows, [head] if head.kind == 'H' && head.fields.get(3).is_some_and(|sessions| sessions.is_empty()))
+}
+
 /// Joins the rows. `None` unless every count agrees.
 fn assemble(rows: &[Row]) -> Option<Observation> {
     let (head, rest) = rows.split_first()?;
-    let (end, rest) = rest.split_last()?;
-    if head.kind != 'H' || end.kind != 'E' || head.fields.len() != HEAD.len() || end.fields.first() != head.fields.first() {
+    let (end, rest) = if is_without_sessions(rows) { (head, rest) } else { rest.split_last()? };
+    if head.kind != 'H' || !matches!(end.kind, 'E' | 'H') || head.fields.len() != HEAD.len() || end.fields.first() != head.fields.first() {
         return None;
     }
     let pid: i32 = number(head.fields[0])?;
@@ -194,6 +200,7 @@ fn assemble(rows: &[Row]) -> Option<Observation> {
                     layout: Layout::parse(&text(f[8])),
                     width: number(f[9])?,
                     height: number(f[10])?,
+                    blank: flag(f[12]),
                     panes: Vec::new(),
                 });
             }

@@ -9,12 +9,9 @@ mod quote;
 mod server;
 mod version;
 
-/// The hidden environment variable that is set while a look is on its way: hooks start no other one.
-pub const LOOK_COMES: &str = act::LOOK_COMES;
-
-pub use act::Rearm;
-pub use client::{Failure, Reply};
+pub use act::{LOOK_COMES, Rearm, announce_look, only_in};
+pub use client::{Failure, Held, Reply};
 pub use look::{Purpose, look_argv};
 pub use quote::{arg, double_hash, name_from_shown, shell_word};
-pub use server::{Server, Via};
+pub use server::Server;
 pub use version::Version;

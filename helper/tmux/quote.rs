@@ -19,14 +19,21 @@ pub fn arg(bytes: &[u8]) -> String {
     out
 }
 
-/// Makes `#` literal where tmux expands formats.
+/// Makes text literal where tmux expands formats: `#` is doubled, but for a run of them right before `[`, which tmux copies as it
+/// is (it would begin a style where text is drawn).
 pub fn double_hash(bytes: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(bytes.len());
-    for &byte in bytes {
-        out.push(byte);
-        if byte == b'#' {
-            out.push(b'#');
+    let mut rest = bytes;
+    while let Some((&byte, after)) = rest.split_first() {
+        if byte != b'#' {
+            out.push(byte);
+            rest = after;
+            continue;
         }
+        let run = rest.iter().take_while(|&&byte| byte == b'#').count();
+        let copies = if rest.get(run) == Some(&b'[') { run } else { 2 * run };
+        out.extend(std::iter::repeat_n(b'#', copies));
+        rest = &rest[run..];
     }
     out
 }
@@ -91,7 +98,11 @@ mod tests {
         assert_eq!(arg(b"plain name"), "\"plain name\"");
         assert_eq!(arg(b"a\"b\\c$d;e~f\n"), r#""a\042b\134c\044d\073e\176f\012""#);
         assert_eq!(arg(&[0xff, b'\'']), r#""\377\047""#);
-        assert_eq!(double_hash(b"#(x)##"), b"##(x)####");
+        for (plain, literal) in
+            [("#(x)##", "##(x)####"), ("#[x]", "#[x]"), ("##[x", "##[x"), ("#a[", "##a["), ("[#", "[##"), ("###", "######")]
+        {
+            assert_eq!(double_hash(plain.as_bytes()), literal.as_bytes());
+        }
         assert_eq!(shell_word("it's"), r"'it'\''s'");
     }
 

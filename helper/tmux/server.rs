@@ -4,11 +4,12 @@ use std::ffi::OsStr;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
+use crate::agents::process;
 use crate::error::{Error, Exit, Result};
 
 /// How the server was named.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Via {
+enum Via {
     /// `-L`, `-S` or the default socket.
     Socket,
     /// `$TMUX`: this process runs inside the server of this pid, and means that one and no other on the same socket.
@@ -38,7 +39,13 @@ impl Server {
             return Self::labelled(label, program);
         }
         match std::env::var("TMUX").ok().as_deref().and_then(parse_tmux_variable) {
-            Some((socket, pid)) => Ok(Self { socket: normal(&socket), label: None, via: Via::Inside(pid), program }),
+            // `tmux -S ./x` leaves a path that counts from the server's own directory.
+            Some((socket, pid)) => Ok(Self {
+                socket: normal(&process::directory(pid).map_or(socket.clone(), |dir| dir.join(&socket))),
+                label: None,
+                via: Via::Inside(pid),
+                program,
+            }),
             None => Self::labelled("default", program),
         }
     }
@@ -59,9 +66,22 @@ impl Server {
         &self.socket
     }
 
-    /// How it was named.
-    pub fn via(&self) -> &Via {
-        &self.via
+    /// First rule of recording: a process that runs inside a server speaks of that one, and of no other that answers on its socket.
+    ///
+    /// # Errors
+    /// `other_server`: the one that answers has this `pid`, and this process runs in another.
+    pub fn check_is_ours(&self, pid: i32) -> Result<()> {
+        match self.via {
+            Via::Inside(own) if own != pid => {
+                let socket = self.socket.display();
+                Err(Error::failed(
+                    "other_server",
+                    format!("this process runs in the server of pid {own}, but pid {pid} answers at {socket}"),
+                )
+                .hint(format!("kill -USR1 {own} makes tmux create its socket again")))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The tmux client; `None` if there is none on PATH or where tmux usually lies.

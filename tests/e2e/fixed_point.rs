@@ -26,6 +26,8 @@ const NAMES: &[&str] = &[
     "quote\"s and 'more' `tick`",
     "##(touch CANARY)",
     "##{pid}",
+    "#[fg=red]x",
+    "a##",
     "$(touch CANARY)",
     "日本 e\u{301} 🚀 \u{5d0}\u{5d1}",
     "p-1",
@@ -40,6 +42,9 @@ const FOLDERS: &[&str] = &[
     "q'u\"o`te",
     "#(touch CANARY)",
     "#{pid}",
+    "#[fg=red]",
+    "##[x",
+    "a#",
     "$(touch CANARY)",
     "日本",
     "new\nline",
@@ -116,9 +121,9 @@ fn any_tree() -> impl Strategy<Value = AnyTree> {
     })
 }
 
-/// What tmux expands is doubled in the constants already for names; in paths it is doubled here.
+/// A path for `-c`, which tmux expands.
 fn path_arg(path: &Path) -> String {
-    path.to_str().unwrap().replace('#', "##")
+    String::from_utf8(sidecar::tmux::double_hash(path.to_str().unwrap().as_bytes())).unwrap()
 }
 
 fn make(world: &World, tree: &AnyTree) {

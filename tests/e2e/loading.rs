@@ -83,7 +83,7 @@ fn forty_reloads_leave_one_timer() {
     let settled = sidecar::record::now() + INTERVAL + 200;
     let rounds = wait_for("ten rounds", || {
         let text = std::fs::read_to_string(&calls).unwrap();
-        let due = |line: &str| -> Option<u64> { line.strip_prefix("hook tick ")?.strip_suffix(" 0.3")?.split_once('.')?.0.parse().ok() };
+        let due = |line: &str| -> Option<u64> { line.strip_prefix("hook tick ")?.split_once(".300.")?.0.parse().ok() };
         let rounds: Vec<u64> = text.lines().filter_map(due).filter(|&due| due > settled).collect();
         (rounds.len() >= 10).then_some(rounds)
     });

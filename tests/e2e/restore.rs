@@ -239,11 +239,14 @@ fn an_unrelated_session_of_the_same_name_is_left_alone() {
     make(&world, "web");
     world.look();
     world.crash();
+    let id = world.state()["shells"][0]["id"].clone();
     world.tmux(["new-session", "-d", "-s", "web", "-c", "/"]).ok();
     let (said, report) = restore(&world);
     assert_eq!(said.code, 5);
-    assert_eq!(outcome(&report, "web")["reason"], "name_taken");
+    let ours = report["outcomes"].as_array().unwrap().iter().find(|outcome| outcome["shell"] == id).unwrap();
+    assert_eq!(ours["reason"], "name_taken");
     world.tmux(["rename-session", "-t", "=web", "mine"]).ok();
+    world.look();
     let (said, report) = restore(&world);
     assert_eq!((said.code, &outcome(&report, "web")["status"]), (0, &"restored".into()));
     assert_eq!(world.tmux(["list-sessions", "-F", "#{session_name}"]).ok(), "mine\nweb\n");

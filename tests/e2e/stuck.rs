@@ -35,7 +35,7 @@ fn a_helper_that_finds_another_server_behind_its_variable_writes_nothing() {
     let before = world.state_bytes();
     look_inside(&world, pid + 1);
     assert_eq!(world.state_bytes(), before);
-    assert!(world.log().contains("the server of this process has pid"), "{}", world.log());
+    assert!(world.log().contains("this process runs in the server of pid"), "{}", world.log());
     // The same look in the right server has something to write.
     look_inside(&world, pid);
     assert_eq!(world.recorded(), ["news", "s0", "s1"]);

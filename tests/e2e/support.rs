@@ -26,7 +26,7 @@ pub fn plugin_word() -> String {
 
 /// The tmux clients under test, by version: those that `scripts/tmux-versions` unpacked, or the one on PATH alone.
 pub fn tmux_versions() -> Vec<(String, PathBuf)> {
-    let Some(dir) = std::env::var_os("SIDECAR_TMUX_VERSIONS") else { return Vec::new() };
+    let Some(dir) = std::env::var_os("SIDECAR_TMUX_VERSIONS") else { return vec![("on PATH".to_owned(), path_tmux())] };
     let mut found: Vec<(String, PathBuf)> = std::fs::read_dir(dir)
         .into_iter()
         .flatten()
@@ -37,7 +37,14 @@ pub fn tmux_versions() -> Vec<(String, PathBuf)> {
         })
         .collect();
     found.sort();
+    assert!(found.len() >= 3, "scripts/tmux-versions unpacks at least three");
     found
+}
+
+/// The folder of the tmux on PATH.
+pub fn path_tmux() -> PathBuf {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).find(|folder| folder.join("tmux").is_file()).expect("tmux is installed by scripts/test")
 }
 
 /// Waits until `condition` gives something, with a deadline.
@@ -345,7 +352,32 @@ impl Drop for World {
                 self.signal(pid, "KILL");
             }
         }
+        // Helpers and shells of this world end with its servers; one that outlived its folder would make parts of it again.
+        let home = format!("HOME={}", self.home().display());
+        let began = Instant::now();
+        while began.elapsed() < Duration::from_secs(10) {
+            let left = processes_with(&home);
+            if left.is_empty() {
+                return;
+            }
+            if began.elapsed() > Duration::from_secs(2) {
+                for pid in left {
+                    self.signal(pid, "KILL");
+                }
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
     }
+}
+
+/// The processes that were started with this in their environment.
+fn processes_with(entry: &str) -> Vec<i32> {
+    let all = std::fs::read_dir("/proc").into_iter().flatten().filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<i32>().ok());
+    let started_so = |pid: &i32| {
+        let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+        environment.split(|&byte| byte == 0).any(|known| known == entry.as_bytes())
+    };
+    all.filter(started_so).filter(|&pid| is_alive(pid)).collect()
 }
 
 /// An attached client.

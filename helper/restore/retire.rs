@@ -12,7 +12,7 @@ const CALL_LIMIT: Duration = Duration::from_secs(5);
 
 /// The session to end, and where its clients go.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Farewell {
+pub struct Retiring {
     session: String,
     goto: String,
     generation: Generation,
@@ -20,7 +20,7 @@ pub struct Farewell {
 
 /// Who is to go, if anybody: a pristine session, where a shell of an earlier life has come back. Its clients go to the shell that
 /// was last attached.
-pub(super) fn of(state: &State, seen: Option<&Observation>, pristine: Option<&str>) -> Option<Farewell> {
+pub(super) fn of(state: &State, seen: Option<&Observation>, pristine: Option<&str>) -> Option<Retiring> {
     let (seen, pristine) = (seen?, pristine?);
     let back = state.shells.iter().filter(|shell| {
         let earlier = shell.made.as_ref().is_none_or(|made| made.generation != seen.generation);
@@ -28,21 +28,21 @@ pub(super) fn of(state: &State, seen: Option<&Observation>, pristine: Option<&st
     });
     let latest = back.max_by_key(|shell| (shell.last_attached, std::cmp::Reverse(&shell.name)))?;
     let goto = latest.seen.as_ref()?.session.clone();
-    Some(Farewell { session: pristine.to_owned(), goto, generation: seen.generation.clone() })
+    Some(Retiring { session: pristine.to_owned(), goto, generation: seen.generation.clone() })
 }
 
 /// Moves its clients and ends it, unless somebody used it meanwhile.
-pub fn say_farewell(server: &Server, store: &Store, config: &Config, farewell: &Farewell) {
-    let still = situation(server, store, config).ok().filter(|now| now.pristine.as_ref() == Some(&farewell.session));
-    if still.and_then(|now| now.seen).is_none_or(|seen| seen.generation != farewell.generation) {
+pub fn retire_bootstrap(server: &Server, store: &Store, config: &Config, retiring: &Retiring) {
+    let still = situation(server, store, config).ok().filter(|now| now.pristine.as_ref() == Some(&retiring.session));
+    if still.and_then(|now| now.seen).is_none_or(|seen| seen.generation != retiring.generation) {
         return;
     }
-    let clients = match server.call(&["list-clients", "-t", &farewell.session, "-F", "#{client_name}"], None, CALL_LIMIT) {
+    let clients = match server.call(&["list-clients", "-t", &retiring.session, "-F", "#{client_name}"], None, CALL_LIMIT) {
         Ok(reply) => String::from_utf8_lossy(&reply.stdout).lines().map(str::to_owned).collect(),
         Err(_) => Vec::new(),
     };
-    store.log(Level::Info, "restore", &format!("the unused session {} ends", farewell.session));
-    let script = script::retire(&farewell.session, &clients, &farewell.goto, &farewell.generation);
+    store.log(Level::Info, "restore", &format!("the unused session {} ends", retiring.session));
+    let script = script::retire(&retiring.session, &clients, &retiring.goto, &retiring.generation);
     if let Err(failure) = server.source(&script, CALL_LIMIT) {
         store.log(Level::Warn, "restore", &failure.to_string());
     }

@@ -1,0 +1,335 @@
+//! The steps of a restore, and what became of each shell. It can be killed at any of them: the next run goes on from what lives.
+
+use std::collections::{HashMap, HashSet};
+use std::time::Duration;
+
+use super::effective::{LiveWindows, leader};
+use super::execute::{LOCK_LIMIT, Progress};
+use super::script::{self, Dirs, Live};
+use super::situation::{Situation, is_dir, resolve};
+use crate::error::{Error, Result};
+use crate::model::{Generation, Mark, Observation, OutcomeStatus, SeenPane, Shell, State, count};
+use crate::record::{look, now, record_after};
+use crate::store::{Config, Level, Store};
+use crate::tmux::{Failure, Purpose, Reply, Server, announce_look, only_in};
+
+/// How long one tmux call of a restore may take; a server that starts runs the user's tmux.conf first.
+const CALL_LIMIT: Duration = Duration::from_secs(30);
+/// How many sessions one call makes: fewer calls are faster, and between two of them the run can see that its server changed.
+const AT_ONCE: usize = 8;
+/// After so many tries what still lacks something has failed.
+const ROUNDS: usize = 8;
+
+/// Where each pane opens, checked now.
+pub(super) fn directories(shell: &Shell) -> Dirs {
+    shell.panes().map(|pane| (pane.id.clone(), script::pane_dir(shell, pane))).collect()
+}
+
+/// A shell on its way.
+struct Pending<'a> {
+    shell: &'a Shell,
+    /// How often it was finished; each time another one of the wanted names is asked for.
+    tries: usize,
+}
+
+impl<'a> Pending<'a> {
+    fn new(shell: &'a Shell) -> Self {
+        Self { shell, tries: 0 }
+    }
+}
+
+enum NextStep {
+    Run(String),
+    Finished,
+    Failed,
+}
+
+type Step<T> = std::result::Result<T, Ended>;
+
+/// Why the run can't go on.
+pub(super) enum Ended {
+    /// The server went away, or another one answers: what has no result yet was not come to.
+    ServerChanged(String),
+    /// Anything else.
+    Failed(String),
+}
+
+impl From<Error> for Ended {
+    fn from(error: Error) -> Self {
+        // A look that brought nothing, or another server: the one that was worked on is not there any more.
+        if matches!(error.code, "no_answer" | "other_server") { Self::ServerChanged(error.message) } else { Self::Failed(error.message) }
+    }
+}
+
+impl From<Failure> for Ended {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            failure if failure == Failure::NoServer || failure.is_of_an_ending_server() => Self::ServerChanged(failure.to_string()),
+            failure => Self::Failed(format!("tmux: {failure}")),
+        }
+    }
+}
+
+/// Status, reason and detail of one shell.
+pub(super) type Told = (OutcomeStatus, &'static str, String);
+
+/// A restore on its way.
+pub(super) struct Run<'a> {
+    pub(super) server: &'a Server,
+    pub(super) store: &'a Store,
+    pub(super) config: &'a Config,
+    /// Every record, which may own windows that others link to.
+    pub(super) all: &'a [Shell],
+    /// The life of the server that the run began with.
+    pub(super) generation: Generation,
+    pub(super) dirs: HashMap<String, Dirs>,
+    /// Shells that come back by joining a session group.
+    pub(super) followers: HashSet<String>,
+    pub(super) results: HashMap<String, Told>,
+    /// What tmux said of commands that it refused.
+    pub(super) said: String,
+}
+
+impl Run<'_> {
+    /// From here on no look takes windows or panes from these records.
+    pub(super) fn mark(&self, shells: &[Shell]) -> Result<()> {
+        let mark = Mark { at: now(), generation: self.generation.clone() };
+        self.change_state(|state| {
+            for shell in &mut state.shells {
+                if shells.iter().any(|wanted| wanted.id == shell.id) {
+                    shell.restoring = Some(mark.clone());
+                }
+            }
+        })
+    }
+
+    /// A session that nobody used gives its name to the shell that has it.
+    pub(super) fn move_bootstrap_aside(&self, shells: &[Shell], situation: &Situation) -> Step<()> {
+        let (Some(seen), Some(pristine)) = (&situation.seen, &situation.pristine) else { return Ok(()) };
+        let name = seen.sessions.iter().find(|session| session.id == *pristine).map(|session| session.name.as_str());
+        if shells.iter().any(|shell| Some(shell.session.as_str()) == name) {
+            self.call(&script::move_aside(pristine, &seen.generation))?;
+        }
+        Ok(())
+    }
+
+    fn change_state(&self, change: impl FnOnce(&mut State)) -> Result<()> {
+        let held = self.store.lock(LOCK_LIMIT)?;
+        let loaded = self.store.load()?;
+        let mut state = loaded.state.clone();
+        change(&mut state);
+        self.store.save(&held, &loaded, &state, now()).map(drop)
+    }
+
+    /// Makes the sessions, a few in each call; each has guards of its own in it.
+    pub(super) fn make(&mut self, shells: &[Shell], progress: Progress) -> Step<()> {
+        let alone: Vec<&Shell> = shells.iter().filter(|shell| !self.followers.contains(&shell.id)).collect();
+        for (round, some) in alone.chunks(AT_ONCE).enumerate() {
+            progress(round * AT_ONCE, shells.len());
+            let mut script = String::new();
+            for shell in some {
+                if is_dir(shell.work_dir.as_path()) {
+                    script.push_str(&script::create(shell, &self.generation, &self.dirs[&shell.id]));
+                } else {
+                    let detail = format!("its directory is missing: {}", shell.work_dir.display());
+                    self.results.insert(shell.id.clone(), (OutcomeStatus::Refused, "directory_missing", detail));
+                }
+            }
+            if script.is_empty() {
+                continue;
+            }
+            let said = self.call(&script)?;
+            if !said.is_empty() {
+                self.said.push_str(&said);
+            }
+        }
+        progress(shells.len(), shells.len());
+        Ok(())
+    }
+
+    /// Runs a script; what tmux says of its commands comes back as text. The hooks that it fires start no looks of their own: one
+    /// comes at the end.
+    fn call(&self, script: &str) -> Step<String> {
+        let script = format!("{}\n{script}", announce_look());
+        let reply = self.server.call(&["source-file", "-"], Some(script.as_bytes()), CALL_LIMIT)?;
+        self.said_of(reply)
+    }
+
+    fn said_of(&self, reply: Reply) -> Step<String> {
+        if reply.ok {
+            return Ok(String::new());
+        }
+        self.store.log(Level::Warn, "restore", &reply.stderr);
+        let said = Failure::Other(reply.stderr);
+        if said.is_of_an_ending_server() { Err(said.into()) } else { Ok(said.to_string()) }
+    }
+
+    fn look(&self) -> Step<Observation> {
+        let seen = look(self.server, Purpose::Show)?;
+        if seen.generation == self.generation { Ok(seen) } else { Err(Ended::ServerChanged("another server answers now".into())) }
+    }
+
+    /// Adds what is missing, then what needs live ids, until nothing is left to do; then the records follow.
+    pub(super) fn finish(&mut self, shells: &[Shell]) -> Step<()> {
+        let mut pending: Vec<Pending> = shells.iter().filter(|shell| !self.is_refused(&shell.id)).map(Pending::new).collect();
+        let mut finished: Vec<&Shell> = Vec::new();
+        for _ in 0..ROUNDS {
+            let seen = self.look()?;
+            let owners = owners(self.all, &seen);
+            let mut commands = String::new();
+            let mut next = Vec::new();
+            for mut shell in pending {
+                match self.next_step(&mut shell, &seen, &owners) {
+                    NextStep::Run(script) => {
+                        commands.push_str(&script);
+                        next.push(shell);
+                    }
+                    NextStep::Finished => finished.push(shell.shell),
+                    NextStep::Failed => {}
+                }
+            }
+            pending = next;
+            if pending.is_empty() {
+                break;
+            }
+            let said = self.call(&only_in(&seen.generation, &commands))?;
+            self.said.push_str(&said);
+        }
+        self.settle(shells, &finished)
+    }
+
+    fn is_refused(&self, shell: &str) -> bool {
+        matches!(self.results.get(shell), Some((OutcomeStatus::Refused, ..)))
+    }
+
+    /// What brings one shell closer to its record.
+    fn next_step(&self, pending: &mut Pending, seen: &Observation, owners: &HashMap<&str, &str>) -> NextStep {
+        let shell = pending.shell;
+        let Some(session) = seen.sessions.iter().find(|session| session.tag == shell.id) else {
+            return match leader(shell, self.all, seen).filter(|_| self.followers.contains(&shell.id)) {
+                Some(leader) => NextStep::Run(script::join(shell, &seen.generation, leader)),
+                None => NextStep::Failed,
+            };
+        };
+        let live = Live::of(shell, session);
+        if !live.missing(shell).is_empty() {
+            return NextStep::Run(script::complete(shell, &live, &self.dirs[&shell.id]));
+        }
+        let has_name = session.name != script::working_name(shell);
+        if pending.tries > 0 && has_name && script::links_stand(shell, session, owners) {
+            return NextStep::Finished;
+        }
+        pending.tries += 1;
+        NextStep::Run(script::finish(shell, &live, owners, pending.tries - 1))
+    }
+
+    /// Writes what came back into the records, and takes the marks off.
+    fn settle(&mut self, shells: &[Shell], finished: &[&Shell]) -> Step<()> {
+        let held = self.store.lock(LOCK_LIMIT)?;
+        let done = |id: &str| finished.iter().any(|shell| shell.id == id);
+        let recorded = record_after(self.server, self.store, self.config, &held, |state, seen| {
+            for shell in state.shells.iter_mut().filter(|shell| done(&shell.id)) {
+                shell.restoring = None;
+                take_shown_names(shell, seen);
+            }
+        });
+        let seen = recorded?.seen;
+        for shell in shells {
+            if self.is_refused(&shell.id) {
+                continue;
+            }
+            let result = if done(&shell.id) {
+                came_back(shell, &seen, &self.dirs[&shell.id])
+            } else {
+                let said = if self.said.is_empty() { "see the log" } else { self.said.as_str() };
+                (OutcomeStatus::Failed, "tmux_refused", format!("tmux did not make all of it: {said}"))
+            };
+            self.results.insert(shell.id.clone(), result);
+        }
+        Ok(())
+    }
+
+    /// Says of the shells that have no result yet why they have none.
+    pub(super) fn skip_rest(&mut self, shells: &[Shell], ended: Ended) {
+        let (status, reason, why) = match ended {
+            Ended::ServerChanged(why) => (OutcomeStatus::Skipped, "server_changed", format!("the run ended before it: {why}")),
+            Ended::Failed(why) => (OutcomeStatus::Failed, "run_failed", why),
+        };
+        self.store.log(Level::Warn, "restore", &why);
+        for shell in shells {
+            self.results.entry(shell.id.clone()).or_insert_with(|| (status, reason, why.clone()));
+        }
+    }
+}
+
+/// The stable id of the window that holds each recorded pane.
+fn window_of_pane(shells: &[Shell]) -> HashMap<&str, &str> {
+    let panes = shells
+        .iter()
+        .flat_map(Shell::own_windows)
+        .flat_map(|window| window.panes.iter().map(|pane| (pane.id.as_str(), window.id.as_str())));
+    panes.collect()
+}
+
+/// The live id of each recorded window, by its stable id.
+fn owners<'a>(shells: &'a [Shell], seen: &'a Observation) -> HashMap<&'a str, &'a str> {
+    let of_pane = window_of_pane(shells);
+    let mut owners = HashMap::new();
+    for window in seen.sessions.iter().flat_map(|session| &session.windows) {
+        for id in window.panes.iter().filter_map(|pane| of_pane.get(pane.tag.as_str())) {
+            owners.entry(*id).or_insert(window.id.as_str());
+        }
+    }
+    owners
+}
+
+/// The shells whose sessions hold each recorded window that lives.
+pub(super) fn live_windows(shells: &[Shell], seen: &Observation) -> LiveWindows {
+    let of_pane = window_of_pane(shells);
+    let mut live = LiveWindows::new();
+    for session in &seen.sessions {
+        for id in session.windows.iter().flat_map(|window| &window.panes).filter_map(|pane| of_pane.get(pane.tag.as_str())) {
+            live.entry((*id).to_owned()).or_default().insert(session.tag.clone());
+        }
+    }
+    live
+}
+
+/// What this server made of the names is no rename.
+fn take_shown_names(shell: &mut Shell, seen: &Observation) {
+    let Some(session) = seen.sessions.iter().find(|session| session.tag == shell.id) else { return };
+    shell.seen_as = (session.name != shell.session).then(|| session.name.clone());
+    for window in shell.windows.iter_mut().filter(|window| !window.linked && !window.automatic_rename) {
+        let shown = session.windows.iter().find(|other| other.panes.iter().any(|pane| window.panes.iter().any(|own| own.id == pane.tag)));
+        if let Some(shown) = shown {
+            window.seen_as = (shown.name != window.name).then(|| shown.name.clone());
+        }
+    }
+}
+
+/// What came back, and which panes did not open in their recorded directory.
+fn came_back(shell: &Shell, seen: &Observation, dirs: &Dirs) -> Told {
+    let size = format!("{}, {}", count(shell.windows.len(), "window"), count(shell.panes().count(), "pane"));
+    let mut said = vec![size];
+    let mut reason = "restored";
+    let live: HashMap<&str, &SeenPane> = seen
+        .sessions
+        .iter()
+        .flat_map(|session| &session.windows)
+        .flat_map(|window| &window.panes)
+        .map(|pane| (pane.tag.as_str(), pane))
+        .collect();
+    for pane in shell.panes() {
+        let (Some(opened), Some(now)) = (dirs.get(&pane.id), live.get(pane.id.as_str())) else { continue };
+        if resolve(opened.as_path()).is_none_or(|real| real != pane.dir.as_path()) {
+            reason = "pane_directory_missing";
+            said.push(format!("a pane opened in {}: its own directory is missing ({})", opened.display(), pane.dir.display()));
+        } else if now.start_dir != *opened && now.dir.as_ref() != Some(&pane.dir) {
+            said.push(format!("a pane did not open in {}", pane.dir.display()));
+        }
+    }
+    if let Some(session) = seen.sessions.iter().find(|session| session.tag == shell.id && !script::is_wanted_name(shell, &session.name)) {
+        said.push(format!("its name is taken, so it is called '{}'", session.name));
+    }
+    (OutcomeStatus::Restored, reason, said.join("; "))
+}
