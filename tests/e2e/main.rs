@@ -13,6 +13,7 @@ mod crash;
 mod death;
 mod durability;
 mod fixed_point;
+mod hostile;
 mod loading;
 mod main_job;
 mod names;
