@@ -18,7 +18,7 @@ pub(super) fn status(context: &Context, json: bool) -> Result<ExitCode> {
     // Not worth freeing: the process ends with what is printed.
     let situation = std::mem::ManuallyDrop::new(situation(&context.server, &context.store, &context.config)?);
     let plan = situation.plan();
-    let mut notices: Vec<String> = situation.loaded.notices.clone();
+    let mut notices: Vec<String> = situation.notices.clone();
     notices.extend(context.config.warnings.iter().cloned());
     notices.extend(context.store.trouble().map(|trouble| format!("records are not being written: {trouble}")));
     if json {
@@ -159,7 +159,7 @@ pub(super) fn restore(context: &Context, options: &RestoreArgs) -> Result<ExitCo
     }
     if let Some(retiring) = &report.retiring {
         // Everything is said: this may end the pane that we run in.
-        retire_bootstrap(&context.server, &context.store, &context.config, retiring);
+        retire_bootstrap(&context.server, &context.store, retiring);
     }
     let refused = outcomes.iter().any(|outcome| outcome.status == OutcomeStatus::Refused);
     Ok(if failed > 0 {

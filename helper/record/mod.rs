@@ -18,5 +18,6 @@ pub use observe::{Changes, Rules, Tags, observe};
 pub use pristine::MOVED_ASIDE;
 pub use project::of as project_of;
 pub use take::{
-    ANSWER_LIMIT, INTERVAL, RandomIds, Recorded, Settings, add_projects, decide, look, now, record, record_after, stuck_generations,
+    ANSWER_LIMIT, INTERVAL, RandomIds, Recorded, Settings, add_projects, decide, is_still_unused, look, now, record, record_after,
+    stuck_generations,
 };

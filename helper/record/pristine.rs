@@ -13,10 +13,13 @@ pub const MOVED_ASIDE: &str = "sidecar-bootstrap";
 /// The session that may be pristine by everything but its screen: the generation's first, named by tmux's own number, with
 /// one window and one pane, where the default shell has no child. Only `sidecar` itself may run there.
 pub(super) fn candidate(seen: &Observation) -> Option<&SeenSession> {
-    let session = first_of_one_pane(seen)?;
-    let pane = &session.windows[0].panes[0];
-    let runs_sidecar = pane.argv.first().is_some_and(|word| word.as_path().file_name().is_some_and(|name| name == "sidecar"));
-    (pane.idle || runs_sidecar).then_some(session)
+    first_of_one_pane(seen).filter(|session| is_untouched(session))
+}
+
+/// Whether nothing but `sidecar` runs in a session's first pane.
+pub(super) fn is_untouched(session: &SeenSession) -> bool {
+    let Some(pane) = session.windows.first().and_then(|window| window.panes.first()) else { return false };
+    pane.idle || pane.argv.first().is_some_and(|word| word.as_path().file_name().is_some_and(|name| name == "sidecar"))
 }
 
 /// The session that may be a candidate once its shell's start-up files, which run programs too, are done. `now` is in seconds.

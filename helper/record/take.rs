@@ -3,12 +3,13 @@
 use std::time::Duration;
 
 use super::observe::{Changes, Rules, observe};
+use super::pristine::Verdict;
 use super::{journal, pristine, project};
 use crate::agents::process;
 use crate::error::{Error, Result};
-use crate::model::{EpochMs, Generation, Hint, Ids, Observation, Screen, State};
+use crate::model::{Bootstrap, EpochMs, Generation, Hint, Ids, Observation, Screen, SeenSession, State};
 use crate::store::{Config, Level, Lock, Store};
-use crate::tmux::{Purpose, Server};
+use crate::tmux::{Purpose, Server, inspect_again};
 
 /// How long tmux may take to answer.
 pub const ANSWER_LIMIT: Duration = Duration::from_secs(5);
@@ -83,15 +84,15 @@ pub fn add_projects(seen: &mut Observation) {
 }
 
 /// What the records become by `seen`, without writing anything.
-pub fn decide(server: &Server, config: &Config, old: &State, seen: &Observation, hints: &[Hint], ids: &mut dyn Ids) -> Changes {
-    let screen = bootstrap_screen(server, old, seen);
+pub fn decide(server: &Server, config: &Config, old: State, seen: &Observation, hints: &[Hint], ids: &mut dyn Ids) -> Changes {
+    let screen = bootstrap_screen(server, &old, seen);
     let ignored = config.clone();
     let rules = Rules {
         now: now(),
         grace: Settings::of(seen).grace,
         retention: config.retention,
         ignored: Box::new(move |name| ignored.ignores(name)),
-        stuck: stuck_generations(old, Some(&seen.generation)),
+        stuck: stuck_generations(&old, Some(&seen.generation)),
     };
     observe(old, seen, hints, screen.as_ref(), &rules, ids)
 }
@@ -107,6 +108,17 @@ fn bootstrap_screen(server: &Server, state: &State, seen: &Observation) -> Optio
         return None;
     }
     server.screen(&session.windows[0].panes[0].id, ANSWER_LIMIT).ok()
+}
+
+/// Whether a session that was found unused is so still: by its screen, and by what runs in it. What else could have become of it,
+/// another window or pane, the caller's own commands must guard against.
+pub fn is_still_unused(server: &Server, session: &SeenSession, known: Option<&Bootstrap>, generation: &Generation) -> bool {
+    let mut session = session.clone();
+    inspect_again(&mut session);
+    let pane = session.windows.first().and_then(|window| window.panes.first()).map(|pane| pane.id.clone());
+    let screen = pane.and_then(|pane| server.screen(&pane, ANSWER_LIMIT).ok());
+    let untouched = screen.map(|screen| pristine::judge(known, generation, &session, &screen, now() / 1000));
+    pristine::is_untouched(&session) && matches!(untouched, Some(Verdict::Pristine(_)))
 }
 
 /// A look that is written down, under the lock.
@@ -136,7 +148,7 @@ pub fn record_after(
     for notice in &loaded.notices {
         store.log(Level::Warn, "load", notice);
     }
-    let changes = decide(server, config, &prepared, &seen, &hints, &mut RandomIds);
+    let changes = decide(server, config, prepared, &seen, &hints, &mut RandomIds);
     let written = store.save(held, &loaded, &changes.state, now())?;
     if written {
         if let Err(error) = store.add_to_journal(held, &journal::entries(&loaded.state, &changes.state, now())) {

@@ -62,7 +62,7 @@ fn tagged(mut seen: Observation, changes: &Changes) -> Observation {
 }
 
 fn look(state: &State, seen: &Observation, now: EpochMs, ids: &mut Counted) -> Changes {
-    observe(state, seen, &[], None, &rules(now), ids)
+    observe(state.clone(), seen, &[], None, &rules(now), ids)
 }
 
 fn sessions(state: &State) -> Vec<&str> {
@@ -222,7 +222,7 @@ fn what_another_tool_made_again_is_adopted_and_what_only_has_the_name_is_not() {
     assert_eq!(adopted.tags.shells, [("$5".to_owned(), id)]);
     // With its server still alive elsewhere nothing is taken over.
     let stuck = Rules { stuck: vec![generation(1)], ..rules(3000) };
-    assert_eq!(observe(&first.state, &whole, &[], None, &stuck, &mut ids).state.shells.len(), 2);
+    assert_eq!(observe(first.state.clone(), &whole, &[], None, &stuck, &mut ids).state.shells.len(), 2);
 }
 
 #[test]
@@ -267,7 +267,7 @@ fn nothing_is_purged_while_the_clock_is_plainly_wrong() {
     };
     let kept = |now| {
         let rules = Rules { retention: Some(std::time::Duration::from_secs(14 * 86_400)), ..rules(now) };
-        observe(&state, &seen(1, Vec::new()), &[], None, &rules, &mut Counted(0)).state.tombstones.len()
+        observe(state.clone(), &seen(1, Vec::new()), &[], None, &rules, &mut Counted(0)).state.tombstones.len()
     };
     assert_eq!(kept(113 * day), 1);
     assert_eq!(kept(114 * day), 0);

@@ -9,7 +9,7 @@ use super::run::{Run, directories, live_windows};
 use super::situation::situation;
 use crate::error::Result;
 use crate::model::{Action, Outcome, OutcomeStatus, Plan, Shell, Step};
-use crate::record::record_after;
+use crate::record::{Recorded, record_after};
 use crate::store::{Config, Level, Store};
 use crate::tmux::{Failure, Server};
 
@@ -69,7 +69,8 @@ pub fn restore(
             let held = store.lock(LOCK_LIMIT)?;
             record_after(server, store, config, &held, |_, _| ())?;
         }
-        return Ok(Report { outcomes, retiring: retire::of(&situation.state, situation.seen.as_ref(), situation.pristine.as_deref()) });
+        let retiring = situation.seen.as_ref().and_then(|seen| retire::of(&situation.state, seen, situation.pristine.as_deref()));
+        return Ok(Report { outcomes, retiring });
     }
     let all = &situation.state.shells;
     let Some(seen) = &situation.seen else {
@@ -89,10 +90,14 @@ pub fn restore(
         said: String::new(),
     };
     run.mark(&shells)?;
-    let ended = run.move_bootstrap_aside(&shells, &situation).and_then(|()| run.make(&shells, progress)).and_then(|()| run.finish(&shells));
-    if let Err(ended) = ended {
-        run.skip_rest(&shells, ended);
-    }
+    let done = run.move_bootstrap_aside(&shells, &situation).and_then(|()| run.make(&shells, progress)).and_then(|()| run.finish(&shells));
+    let retiring = match done {
+        Ok(Recorded { seen, changes }) => retire::of(&changes.state, &seen, changes.pristine.as_deref()),
+        Err(ended) => {
+            run.skip_rest(&shells, ended);
+            None
+        }
+    };
     for outcome in &mut outcomes {
         if let Some((status, reason, detail)) = run.results.remove(&outcome.shell) {
             (outcome.status, outcome.reason) = (status, reason.to_owned());
@@ -106,13 +111,6 @@ pub fn restore(
             &format!("{} ({}): {} ({})", outcome.shell, outcome.session, outcome.status.word(), outcome.reason),
         );
     }
-    let retiring = match &situation.pristine {
-        Some(_) if outcomes.iter().any(|outcome| outcome.status == OutcomeStatus::Restored) => {
-            let after = self::situation(server, store, config)?;
-            retire::of(&after.state, after.seen.as_ref(), after.pristine.as_deref())
-        }
-        _ => None,
-    };
     Ok(Report { outcomes, retiring })
 }
 

@@ -10,8 +10,8 @@ use crate::record::Endings;
 pub struct Facts<'a> {
     /// The records, as the present look makes them.
     pub state: &'a State,
-    /// The records as they stand on disk: what they did not know alive was adopted by this look.
-    pub before: &'a State,
+    /// The shells that the records on disk know alive in the server that answers: what else lives was adopted by this look.
+    pub lived: &'a HashSet<String>,
     /// What no look has read yet of the `session-closed` hook.
     pub hints: &'a [Hint],
     /// What lives.
@@ -33,11 +33,7 @@ pub struct Facts<'a> {
 /// The plan: a step for each shell, by project, then name.
 pub fn plan(facts: &Facts) -> Plan {
     let endings = Endings::of(facts.state, facts.hints, facts.boot);
-    let lived: HashSet<&str> = match facts.seen {
-        Some(seen) => facts.before.shells.iter().filter(|shell| shell.lives_in(&seen.generation)).map(|shell| shell.id.as_str()).collect(),
-        None => HashSet::new(),
-    };
-    let mut steps: Vec<Step> = facts.state.shells.iter().map(|shell| step(shell, facts, &endings, &lived)).collect();
+    let mut steps: Vec<Step> = facts.state.shells.iter().map(|shell| step(shell, facts, &endings)).collect();
     give_each_name_once(&mut steps, facts.state);
     steps.sort_by(|a, b| (&a.project, &a.name, &a.shell).cmp(&(&b.project, &b.name, &b.shell)));
     Plan { server: facts.server.clone(), steps }
@@ -64,8 +60,8 @@ fn give_each_name_once(steps: &mut [Step], state: &State) {
     }
 }
 
-fn step(shell: &Shell, facts: &Facts, endings: &Endings, lived: &HashSet<&str>) -> Step {
-    let (action, reason, detail) = verdict(shell, facts, endings, lived);
+fn step(shell: &Shell, facts: &Facts, endings: &Endings) -> Step {
+    let (action, reason, detail) = verdict(shell, facts, endings);
     Step {
         shell: shell.id.clone(),
         session: shell.session.clone(),
@@ -86,7 +82,7 @@ fn step(shell: &Shell, facts: &Facts, endings: &Endings, lived: &HashSet<&str>) 
     }
 }
 
-fn verdict(shell: &Shell, facts: &Facts, endings: &Endings, lived: &HashSet<&str>) -> (Action, &'static str, String) {
+fn verdict(shell: &Shell, facts: &Facts, endings: &Endings) -> (Action, &'static str, String) {
     if !facts.writable {
         return (Action::Refuse, "state_newer", "the records are of a newer version of sidecar: update it".into());
     }
@@ -98,7 +94,7 @@ fn verdict(shell: &Shell, facts: &Facts, endings: &Endings, lived: &HashSet<&str
         if shell.under_restore(&seen.generation) {
             return (Action::RecreateShell, "cut_short", "a restore of it was cut short: it gets what is missing".into());
         }
-        if !lived.contains(shell.id.as_str()) {
+        if !facts.lived.contains(&shell.id) {
             return (Action::Reattach, "adopted", "another tool made it again, with the same directories".into());
         }
         return (Action::Reattach, "already_running", "already running".into());

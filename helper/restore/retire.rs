@@ -3,46 +3,47 @@
 use std::time::Duration;
 
 use super::script;
-use super::situation::situation;
-use crate::model::{Generation, Observation, State};
-use crate::store::{Config, Level, Store};
+use crate::model::{Bootstrap, Generation, Observation, SeenSession, State};
+use crate::record::is_still_unused;
+use crate::store::{Level, Store};
 use crate::tmux::Server;
 
 const CALL_LIMIT: Duration = Duration::from_secs(5);
 
 /// The session to end, and where its clients go.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Retiring {
-    session: String,
+    session: SeenSession,
+    bootstrap: Option<Bootstrap>,
     goto: String,
     generation: Generation,
 }
 
 /// Who is to go, if anybody: a pristine session, where a shell of an earlier life has come back. Its clients go to the shell that
 /// was last attached.
-pub(super) fn of(state: &State, seen: Option<&Observation>, pristine: Option<&str>) -> Option<Retiring> {
-    let (seen, pristine) = (seen?, pristine?);
+pub(super) fn of(state: &State, seen: &Observation, pristine: Option<&str>) -> Option<Retiring> {
+    let session = seen.sessions.iter().find(|session| Some(session.id.as_str()) == pristine)?.clone();
     let back = state.shells.iter().filter(|shell| {
         let earlier = shell.made.as_ref().is_none_or(|made| made.generation != seen.generation);
         earlier && shell.lives_in(&seen.generation) && shell.missing.is_none()
     });
     let latest = back.max_by_key(|shell| (shell.last_attached, std::cmp::Reverse(&shell.name)))?;
     let goto = latest.seen.as_ref()?.session.clone();
-    Some(Retiring { session: pristine.to_owned(), goto, generation: seen.generation.clone() })
+    Some(Retiring { session, bootstrap: state.bootstrap.clone(), goto, generation: seen.generation.clone() })
 }
 
 /// Moves its clients and ends it, unless somebody used it meanwhile.
-pub fn retire_bootstrap(server: &Server, store: &Store, config: &Config, retiring: &Retiring) {
-    let still = situation(server, store, config).ok().filter(|now| now.pristine.as_ref() == Some(&retiring.session));
-    if still.and_then(|now| now.seen).is_none_or(|seen| seen.generation != retiring.generation) {
+pub fn retire_bootstrap(server: &Server, store: &Store, retiring: &Retiring) {
+    if !is_still_unused(server, &retiring.session, retiring.bootstrap.as_ref(), &retiring.generation) {
         return;
     }
-    let clients = match server.call(&["list-clients", "-t", &retiring.session, "-F", "#{client_name}"], None, CALL_LIMIT) {
+    let id = &retiring.session.id;
+    let clients = match server.call(&["list-clients", "-t", id, "-F", "#{client_name}"], None, CALL_LIMIT) {
         Ok(reply) => String::from_utf8_lossy(&reply.stdout).lines().map(str::to_owned).collect(),
         Err(_) => Vec::new(),
     };
-    store.log(Level::Info, "restore", &format!("the unused session {} ends", retiring.session));
-    let script = script::retire(&retiring.session, &clients, &retiring.goto, &retiring.generation);
+    store.log(Level::Info, "restore", &format!("the unused session {id} ends"));
+    let script = script::retire(id, &clients, &retiring.goto, &retiring.generation);
     if let Err(failure) = server.source(&script, CALL_LIMIT) {
         store.log(Level::Warn, "restore", &failure.to_string());
     }

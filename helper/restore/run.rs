@@ -9,7 +9,7 @@ use super::script::{self, Dirs, Live};
 use super::situation::{Situation, is_dir, resolve};
 use crate::error::{Error, Result};
 use crate::model::{Generation, Mark, Observation, OutcomeStatus, SeenPane, Shell, State, count};
-use crate::record::{look, now, record_after};
+use crate::record::{Recorded, look, now, record_after};
 use crate::store::{Config, Level, Store};
 use crate::tmux::{Failure, Purpose, Reply, Server, announce_look, only_in};
 
@@ -36,12 +36,6 @@ impl<'a> Pending<'a> {
     fn new(shell: &'a Shell) -> Self {
         Self { shell, tries: 0 }
     }
-}
-
-enum NextStep {
-    Run(String),
-    Finished,
-    Failed,
 }
 
 type Step<T> = std::result::Result<T, Ended>;
@@ -169,84 +163,100 @@ impl Run<'_> {
         if seen.generation == self.generation { Ok(seen) } else { Err(Ended::ServerChanged("another server answers now".into())) }
     }
 
-    /// Adds what is missing, then what needs live ids, until nothing is left to do; then the records follow.
-    pub(super) fn finish(&mut self, shells: &[Shell]) -> Step<()> {
+    /// Adds what is missing, then what needs live ids, until nothing is left to do; the records follow each round. Gives the last
+    /// look and what it made of the records.
+    pub(super) fn finish(&mut self, shells: &[Shell]) -> Step<Recorded> {
         let mut pending: Vec<Pending> = shells.iter().filter(|shell| !self.is_refused(&shell.id)).map(Pending::new).collect();
-        let mut finished: Vec<&Shell> = Vec::new();
+        let mut seen = self.look()?;
         for _ in 0..ROUNDS {
-            let seen = self.look()?;
             let owners = owners(self.all, &seen);
             let mut commands = String::new();
-            let mut next = Vec::new();
-            for mut shell in pending {
-                match self.next_step(&mut shell, &seen, &owners) {
-                    NextStep::Run(script) => {
-                        commands.push_str(&script);
-                        next.push(shell);
-                    }
-                    NextStep::Finished => finished.push(shell.shell),
-                    NextStep::Failed => {}
+            pending.retain_mut(|shell| match self.next_step(shell, &seen, &owners) {
+                Some(script) => {
+                    commands.push_str(&script);
+                    true
                 }
-            }
-            pending = next;
-            if pending.is_empty() {
-                break;
-            }
-            let said = self.call(&only_in(&seen.generation, &commands))?;
+                None => false,
+            });
+            let said = self.call(&only_in(&self.generation, &commands))?;
             self.said.push_str(&said);
+            let recorded = self.settle(&mut pending)?;
+            if pending.is_empty() {
+                self.fail_rest(shells);
+                return Ok(recorded);
+            }
+            seen = recorded.seen;
         }
-        self.settle(shells, &finished)
+        Err(Ended::Failed(format!("tmux did not make all of it: {}", self.said)))
     }
 
     fn is_refused(&self, shell: &str) -> bool {
         matches!(self.results.get(shell), Some((OutcomeStatus::Refused, ..)))
     }
 
-    /// What brings one shell closer to its record.
-    fn next_step(&self, pending: &mut Pending, seen: &Observation, owners: &HashMap<&str, &str>) -> NextStep {
+    /// What brings one shell closer to its record; `None` if its session could not be made.
+    fn next_step(&self, pending: &mut Pending, seen: &Observation, owners: &HashMap<&str, &str>) -> Option<String> {
         let shell = pending.shell;
         let Some(session) = seen.sessions.iter().find(|session| session.tag == shell.id) else {
-            return match leader(shell, self.all, seen).filter(|_| self.followers.contains(&shell.id)) {
-                Some(leader) => NextStep::Run(script::join(shell, &seen.generation, leader)),
-                None => NextStep::Failed,
-            };
+            let leader = leader(shell, self.all, seen).filter(|_| self.followers.contains(&shell.id))?;
+            return Some(script::join(shell, &seen.generation, leader));
         };
         let live = Live::of(shell, session);
         if !live.missing(shell).is_empty() {
-            return NextStep::Run(script::complete(shell, &live, &self.dirs[&shell.id]));
-        }
-        let has_name = session.name != script::working_name(shell);
-        if pending.tries > 0 && has_name && script::links_stand(shell, session, owners) {
-            return NextStep::Finished;
+            return Some(script::complete(shell, &live, &self.dirs[&shell.id]));
         }
         pending.tries += 1;
-        NextStep::Run(script::finish(shell, &live, owners, pending.tries - 1))
+        Some(script::finish(shell, &live, owners, pending.tries - 1))
     }
 
-    /// Writes what came back into the records, and takes the marks off.
-    fn settle(&mut self, shells: &[Shell], finished: &[&Shell]) -> Step<()> {
+    /// Whether a shell has come back: all of it lives, under a name that is not the working one.
+    fn is_back(pending: &Pending, seen: &Observation, owners: &HashMap<&str, &str>) -> bool {
+        let shell = pending.shell;
+        seen.sessions.iter().find(|session| session.tag == shell.id).is_some_and(|session| {
+            pending.tries > 0
+                && session.name != script::working_name(shell)
+                && Live::of(shell, session).missing(shell).is_empty()
+                && script::links_stand(shell, session, owners)
+        })
+    }
+
+    /// Writes what lives now into the records, and takes the mark off each shell that is back, which leaves `pending`.
+    fn settle(&mut self, pending: &mut Vec<Pending>) -> Step<Recorded> {
         let held = self.store.lock(LOCK_LIMIT)?;
-        let done = |id: &str| finished.iter().any(|shell| shell.id == id);
+        let mut back: Vec<&Shell> = Vec::new();
         let recorded = record_after(self.server, self.store, self.config, &held, |state, seen| {
-            for shell in state.shells.iter_mut().filter(|shell| done(&shell.id)) {
+            if seen.generation != self.generation {
+                return;
+            }
+            let owners = owners(self.all, seen);
+            pending.retain(|shell| {
+                let done = Self::is_back(shell, seen, &owners);
+                if done {
+                    back.push(shell.shell);
+                }
+                !done
+            });
+            for shell in state.shells.iter_mut().filter(|shell| back.iter().any(|done| done.id == shell.id)) {
                 shell.restoring = None;
                 take_shown_names(shell, seen);
             }
-        });
-        let seen = recorded?.seen;
-        for shell in shells {
-            if self.is_refused(&shell.id) {
-                continue;
-            }
-            let result = if done(&shell.id) {
-                came_back(shell, &seen, &self.dirs[&shell.id])
-            } else {
-                let said = if self.said.is_empty() { "see the log" } else { self.said.as_str() };
-                (OutcomeStatus::Failed, "tmux_refused", format!("tmux did not make all of it: {said}"))
-            };
-            self.results.insert(shell.id.clone(), result);
+        })?;
+        if recorded.seen.generation != self.generation {
+            return Err(Ended::ServerChanged("another server answers now".into()));
         }
-        Ok(())
+        for shell in back {
+            self.results.insert(shell.id.clone(), came_back(shell, &recorded.seen, &self.dirs[&shell.id]));
+        }
+        Ok(recorded)
+    }
+
+    /// What has no result by now was refused by tmux.
+    fn fail_rest(&mut self, shells: &[Shell]) {
+        let said = if self.said.is_empty() { "see the log" } else { self.said.as_str() };
+        let why = format!("tmux did not make all of it: {said}");
+        for shell in shells {
+            self.results.entry(shell.id.clone()).or_insert_with(|| (OutcomeStatus::Failed, "tmux_refused", why.clone()));
+        }
     }
 
     /// Says of the shells that have no result yet why they have none.

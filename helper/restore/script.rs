@@ -118,7 +118,8 @@ fn first_pane(window: &Window) -> Option<&Pane> {
 
 /// The panes of a window that has its first one, and what the window looks like.
 fn panes(out: &mut String, shell: &Shell, window: &Window, target: &str, dirs: &Dirs) {
-    let mut made = 0;
+    let mut made = 0_u32;
+    let height = if window.height > 0 { window.height } else { 24 };
     let room = format!(" ; select-layout -t {target} tiled\n");
     let mut pane_commands = |out: &mut String, pane: &Pane| {
         if made > 0 {
@@ -127,8 +128,8 @@ fn panes(out: &mut String, shell: &Shell, window: &Window, target: &str, dirs: &
         // The pane just made is the window's active one; where tmux refuses to make it, its list ends there.
         let _ = write!(out, "set-option -p -t {target} @sidecar-pane {}", pane.id);
         let _ = write!(out, " ; select-pane -t {target} -T {}", format_arg(pane.title.as_bytes()));
-        // Room for the next one.
-        out.push_str(if made > 0 { &room } else { "\n" });
+        // Each split halves the last pane: room for the next one, before there is none.
+        out.push_str(if made > 0 && height.checked_shr(made + 1).unwrap_or(0) < 4 { &room } else { "\n" });
         made += 1;
     };
     // A floating pane has no place in the layout: it comes when the others have theirs.

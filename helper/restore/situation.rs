@@ -1,13 +1,14 @@
 //! Everything that a plan is made from, read without changing a byte on disk or in tmux.
 
-use std::collections::HashSet;
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::plan::{Facts, plan};
 use crate::agents::process;
 use crate::error::Result;
-use crate::model::{Generation, Hint, Observation, Plan, ServerReport, ServerState, State};
+use crate::model::{Generation, Hint, Observation, Plan, ServerReport, ServerState, Shell, State};
 use crate::record::{ANSWER_LIMIT, RandomIds, bury_deleted, decide, now, purge, stuck_generations};
 use crate::store::{Config, Loaded, Store};
 use crate::tmux::{Failure, Purpose, Server};
@@ -17,8 +18,12 @@ const ENDING: Duration = Duration::from_millis(300);
 
 /// What was read.
 pub struct Situation {
-    /// The records on disk.
-    pub loaded: Loaded,
+    /// What a person should know of the records on disk.
+    pub notices: Vec<String>,
+    /// Whether this version may write them.
+    pub writable: bool,
+    /// The shells that the records on disk know alive in the server that answers.
+    pub lived: HashSet<String>,
     /// The records as the present look makes them, in memory.
     pub state: State,
     /// What lives.
@@ -46,21 +51,24 @@ pub fn situation(server: &Server, store: &Store, config: &Config) -> Result<Situ
     stuck.retain(|generation| process::outlives(generation, ENDING));
     let report = report(server, store, &answer, &stuck);
     let seen = answer.ok().filter(|seen| server.check_is_ours(seen.generation.pid).is_ok());
+    let Loaded { state, notices, writable, .. } = loaded;
+    let ids = |shells: &mut dyn Iterator<Item = &Shell>| shells.map(|shell| shell.id.clone()).collect::<HashSet<String>>();
+    let mut lived = HashSet::new();
     let (seen, state, pristine) = if let Some(mut seen) = seen {
         crate::record::add_projects(&mut seen);
-        let mut changes = decide(server, config, &loaded.state, &seen, &hints, &mut RandomIds);
+        lived = ids(&mut state.shells.iter().filter(|shell| shell.lives_in(&seen.generation)));
+        let known = ids(&mut state.shells.iter().chain(state.tombstones.iter().map(|tombstone| &tombstone.shell)));
+        let mut changes = decide(server, config, state, &seen, &hints, &mut RandomIds);
         // What no hook has recorded yet is nothing to plan for.
-        let buried = loaded.state.tombstones.iter().map(|tombstone| &tombstone.shell);
-        let known: HashSet<&str> = loaded.state.shells.iter().chain(buried).map(|shell| shell.id.as_str()).collect();
-        changes.state.shells.retain(|shell| known.contains(shell.id.as_str()));
+        changes.state.shells.retain(|shell| known.contains(&shell.id));
         (Some(seen), changes.state, changes.pristine)
     } else {
-        let mut state = loaded.state.clone();
+        let mut state = state;
         bury_deleted(&mut state);
         purge(&mut state, config.retention, now());
         (None, state, None)
     };
-    Ok(Situation { loaded, state, seen, hints, server: report, stuck, pristine })
+    Ok(Situation { notices, writable, lived, state, seen, hints, server: report, stuck, pristine })
 }
 
 /// An answer that is not that of a server just ending, which is neither alive nor gone for a moment.
@@ -87,17 +95,19 @@ pub(super) fn resolve(path: &Path) -> Option<PathBuf> {
 impl Situation {
     /// The plan for it.
     pub fn plan(&self) -> Plan {
+        let seen_dirs: RefCell<HashMap<PathBuf, bool>> = RefCell::default();
         plan(&Facts {
             state: &self.state,
-            before: &self.loaded.state,
+            lived: &self.lived,
             hints: &self.hints,
             seen: self.seen.as_ref(),
             pristine: self.pristine.as_deref(),
             server: self.server.clone(),
             stuck: &self.stuck,
-            is_dir: &is_dir,
+            // Many panes lie in few directories.
+            is_dir: &|path| *seen_dirs.borrow_mut().entry(path.to_owned()).or_insert_with(|| is_dir(path)),
             boot: &process::boot_id(),
-            writable: self.loaded.writable,
+            writable: self.writable,
         })
     }
 }

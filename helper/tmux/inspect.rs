@@ -27,7 +27,8 @@ pub(super) fn osc7_path(field: &[u8]) -> Option<RawText> {
 }
 
 /// Reads from the process table and the file system what tmux can't tell exactly.
-pub(super) fn session(session: &mut SeenSession) {
+/// Reads, anew each time, what runs in a session's panes and where.
+pub fn session(session: &mut SeenSession) {
     session.path = existing_spelling(&session.path);
     // Only the generation's first session can be a pristine one, and only there does a child matter.
     let may_be_pristine = session.id == "$0" && session.windows.len() == 1 && session.windows[0].panes.len() == 1;

@@ -11,6 +11,7 @@ mod version;
 
 pub use act::{LOOK_COMES, Rearm, announce_look, only_in};
 pub use client::{Failure, Held, Reply};
+pub use inspect::session as inspect_again;
 pub use look::{Purpose, look_argv};
 pub use quote::{arg, double_hash, name_from_shown, shell_word};
 pub use server::Server;

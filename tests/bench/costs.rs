@@ -87,7 +87,7 @@ fn looks(count: usize, rounds: usize) {
         |_| {
             let token = world.tmux(["show-environment", "-gh", "SIDECAR_TIMER"]).ok();
             let token = token.trim().split_once('=').unwrap().1.to_owned();
-            time(world.command(sidecar_path()).args(["hook", "tick", &token, "86400"]))
+            time(world.command(sidecar_path()).args(["hook", "tick", &token]))
         },
     );
     report("the timer's look, which arms the next", panes, pair, None);

@@ -92,16 +92,18 @@ fn sessions_whose_names_another_tmux_makes_equal_all_come_back() {
     assert_eq!(names(&world), "a.b\na:b\na_b\n");
 }
 
+type Change = Box<dyn Fn(&mut Value)>;
+
 #[test]
 fn a_hostile_record_neither_hangs_nor_harms_the_server() {
     let huge = 4_294_967_295_u32;
     let cell = |w: u32, h: u32| json!({ "w": w, "h": h, "x": 0, "y": 0 });
-    let changes: Vec<(&str, Box<dyn Fn(&mut Value)>)> = vec![
+    let changes: Vec<(&str, Change)> = vec![
         (
             "layout",
             Box::new(move |window| {
                 window["layout"] =
-                    json!({ "w": huge, "h": huge, "x": huge, "y": 0, "split": "rows", "cells": [cell(huge, huge), cell(huge, huge)] })
+                    json!({ "w": huge, "h": huge, "x": huge, "y": 0, "split": "rows", "cells": [cell(huge, huge), cell(huge, huge)] });
             }),
         ),
         (
@@ -120,7 +122,7 @@ fn a_hostile_record_neither_hangs_nor_harms_the_server() {
             "names",
             Box::new(|window| {
                 (window["name"], window["automaticRename"], window["panes"][0]["title"]) =
-                    ("#(touch CANARY)\"; kill-server".into(), false.into(), "#(touch CANARY)".into())
+                    ("#(touch CANARY)\"; kill-server".into(), false.into(), "#(touch CANARY)".into());
             }),
         ),
         ("dirs", Box::new(|window| window["panes"][0]["dir"] = "/#(touch CANARY)\n; kill-server".into())),
