@@ -16,7 +16,7 @@ use crate::tmux::{Failure, Purpose, Reply, Server, announce_look, only_in};
 /// How long one tmux call of a restore may take; a server that starts runs the user's tmux.conf first.
 const CALL_LIMIT: Duration = Duration::from_secs(30);
 /// How many sessions one call makes: fewer calls are faster, and between two of them the run can see that its server changed.
-const AT_ONCE: usize = 8;
+const AT_ONCE: usize = 10;
 /// After so many tries what still lacks something has failed.
 const ROUNDS: usize = 8;
 

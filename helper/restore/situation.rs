@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::plan::{Facts, plan};
 use crate::agents::process;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::model::{Generation, Hint, Observation, Plan, ServerReport, ServerState, Shell, State};
 use crate::record::{ANSWER_LIMIT, RandomIds, bury_deleted, decide, now, purge, stuck_generations};
 use crate::store::{Config, Loaded, Store};
@@ -44,8 +44,13 @@ pub struct Situation {
 /// The records can't be read at all.
 pub fn situation(server: &Server, store: &Store, config: &Config) -> Result<Situation> {
     let hints = store.hints();
-    let loaded = store.load()?;
-    let answer = settled_answer(server);
+    // Both take their time and neither needs the other.
+    let (loaded, answer) = std::thread::scope(|scope| {
+        let loading = scope.spawn(|| store.load());
+        let answer = settled_answer(server);
+        (loading.join(), answer)
+    });
+    let loaded = loaded.map_err(|_| Error::failed("load", "cannot read the records: the reader ended"))??;
     let mut stuck = stuck_generations(&loaded.state, answer.as_ref().ok().map(|seen| &seen.generation));
     // A server that was just killed stands in the process table for a moment longer than on its socket.
     stuck.retain(|generation| process::outlives(generation, ENDING));
