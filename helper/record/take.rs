@@ -72,7 +72,9 @@ pub fn look(server: &Server, purpose: Purpose) -> Result<Observation> {
         .look(purpose, ANSWER_LIMIT)
         .map_err(|failure| Error::failed("no_answer", format!("the tmux server at {}: {failure}", server.socket().display())))?;
     server.check_is_ours(seen.generation.pid)?;
-    add_projects(&mut seen);
+    if purpose != Purpose::Find {
+        add_projects(&mut seen);
+    }
     Ok(seen)
 }
 

@@ -159,7 +159,7 @@ impl Run<'_> {
     }
 
     fn look(&self) -> Step<Observation> {
-        let seen = look(self.server, Purpose::Show)?;
+        let seen = look(self.server, Purpose::Find)?;
         if seen.generation == self.generation { Ok(seen) } else { Err(Ended::ServerChanged("another server answers now".into())) }
     }
 

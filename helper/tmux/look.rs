@@ -67,6 +67,8 @@ pub enum Purpose {
     Record,
     /// To be shown: it changes nothing, not even in tmux.
     Show,
+    /// To find live ids: as to be shown, and no process is asked what it does.
+    Find,
 }
 
 impl Server {
@@ -82,8 +84,8 @@ impl Server {
             return Err(if reply.ok { short() } else { Failure::Other(reply.stderr) });
         };
         let mut seen = assemble(&rows).ok_or_else(short)?;
-        for session in &mut seen.sessions {
-            inspect::session(session);
+        if purpose != Purpose::Find {
+            seen.sessions.iter_mut().for_each(inspect::session);
         }
         Ok(seen)
     }
