@@ -13,6 +13,7 @@ use crate::error::{Exit, Result};
 use crate::model::{Action, Outcome, OutcomeStatus, Plan, ServerState, Step, count};
 use crate::record::now;
 use crate::restore::{restore as run_restore, retire_bootstrap, situation};
+use crate::tmux::shell_word;
 
 pub(super) fn status(context: &Context, json: bool) -> Result<ExitCode> {
     // Not worth freeing: the process ends with what is printed.
@@ -156,6 +157,9 @@ pub(super) fn restore(context: &Context, options: &RestoreArgs) -> Result<ExitCo
         print_json(&document);
     } else {
         print(&restore_text(&outcomes, options.dry_run));
+        if !options.dry_run && std::env::var_os("TMUX").is_none() {
+            print(&attach_text(context, &outcomes));
+        }
     }
     if let Some(retiring) = &report.retiring {
         // Everything is said: this may end the pane that we run in.
@@ -203,6 +207,18 @@ fn restore_text(outcomes: &[Outcome], dry_run: bool) -> String {
     let rest = if not > 0 { format!(", {not} not: sidecar session status") } else { String::new() };
     out.push_str(&format!("{} {verb}{rest}\n", count(restored, "shell")));
     out
+}
+
+/// How to get there, for somebody outside tmux; nothing if there is nothing to see.
+fn attach_text(context: &Context, outcomes: &[Outcome]) -> String {
+    let there: Vec<&Outcome> =
+        outcomes.iter().filter(|outcome| matches!(outcome.status, OutcomeStatus::Restored | OutcomeStatus::Reattached)).collect();
+    let server = context.server.attach_options();
+    match there.as_slice() {
+        [] => String::new(),
+        [only] => format!("attach: tmux {server}attach -t {}\n", shown(&shell_word(&format!("={}", only.session)))),
+        _ => format!("attach: tmux {server}attach\n"),
+    }
 }
 
 /// What a restore of more than a second shows on standard error: one line redrawn on a terminal, plain lines in a pipe.

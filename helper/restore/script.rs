@@ -57,6 +57,9 @@ fn guarded(shell: &Shell, generation: &Generation, commands: &str) -> String {
     only_in(generation, &commands)
 }
 
+/// Hooks with which users split or fill what is new. A session under restore has none of them, or each restore would add to it.
+const QUIET_HOOKS: &[&str] = &["session-created", "window-linked", "after-new-window", "after-split-window"];
+
 /// Makes the session with its windows and panes. Linked windows and what needs live ids come later: see [`finish`].
 pub(super) fn create(shell: &Shell, generation: &Generation, dirs: &Dirs) -> String {
     let name = working_name(shell);
@@ -78,6 +81,15 @@ pub(super) fn create(shell: &Shell, generation: &Generation, dirs: &Dirs) -> Str
         let free = shell.windows.iter().map(|window| window.index + 1).max().unwrap_or(0);
         let _ = writeln!(out, "move-window -s {session} -t ={name}:{free}");
     }
+    for hook in QUIET_HOOKS {
+        let _ = writeln!(out, "set-hook -t {session} {hook} \"\"");
+    }
+    // `after-new-session` ran before that.
+    let _ = writeln!(
+        out,
+        "if-shell -F -t {session} \"#{{==:#{{window_panes}},1}}\" {{ }} {{ kill-pane -a -t {session} ; respawn-pane -k -t {session} -c {} }}",
+        format_arg(shell.work_dir.as_bytes())
+    );
     let mut taken: Vec<u32> = Vec::new();
     for (at, window) in own.iter().enumerate() {
         let index = free_index(&taken, window.index);
@@ -310,6 +322,9 @@ pub(super) fn finish(shell: &Shell, live: &Live, owners: &HashMap<&str, &str>, a
         for window in live.session.windows.iter().filter(|window| window.blank && window.panes.len() == 1) {
             let _ = writeln!(out, "kill-window -t {}", arg(window.id.as_bytes()));
         }
+    }
+    for hook in QUIET_HOOKS {
+        let _ = writeln!(out, "set-hook -u -t {} {hook}", arg(session.as_bytes()));
     }
     // The user's own value comes back; where that would end a session without a client, after the first one has come.
     let target = arg(session.as_bytes());

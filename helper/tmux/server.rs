@@ -97,6 +97,15 @@ impl Server {
         }
     }
 
+    /// The options of `tmux attach` for this server, as a shell takes them, with a space behind; empty for the default one.
+    pub fn attach_options(&self) -> String {
+        match self.label.as_deref() {
+            Some("default") => String::new(),
+            Some(label) => format!("-L {} ", super::quote::shell_word(label)),
+            None => format!("-S {} ", super::quote::shell_word(&self.socket.display().to_string())),
+        }
+    }
+
     /// A short name for people: the label, else the socket's path.
     pub fn display_name(&self) -> String {
         let default_folder = format!("tmux-{}", nix::unistd::getuid());

@@ -279,3 +279,35 @@ fn the_users_interval_is_the_timers() {
     world.wait_recorded(&["main"]);
     wait_for("a timer of 77 s", || world.show("#{SIDECAR_TIMER}").contains(".77000.").then_some(()));
 }
+
+#[test]
+fn the_users_own_hooks_that_split_add_nothing_to_what_comes_back() {
+    for (version, folder) in tmux_versions().into_iter().filter(|(version, _)| version != "3.1c") {
+        let world = World::with_tmux(&folder, 10.0);
+        // tmux 3.8 runs `session-created` whatever the session itself says of that hook.
+        let created = if version.starts_with("3.8") { "" } else { "set-hook -g session-created[3] 'new-window -d'\n" };
+        world.configure(&format!(
+            "set -g @sidecar-grace 10\nset -g @sidecar-interval 0.5\n{created}\
+             set-hook -g after-new-session[3] 'split-window'\nset-hook -g after-new-window[3] 'split-window -h'\n"
+        ));
+        let dir = world.folder("a").display().to_string();
+        world.tmux(["new-session", "-d", "-s", "main", "-x", "100", "-y", "30", "-c", &dir]).ok();
+        world.tmux(["new-window", "-t", "=main:", "-c", &dir]).ok();
+        wait_for("what the hooks add", || {
+            (world.tmux(["list-panes", "-s", "-t", "=main", "-F", "x"]).out.lines().count() >= 5).then_some(())
+        });
+        world.look();
+        let before = world.tree();
+        for _ in 0..3 {
+            world.crash();
+            world.sidecar(["session", "restore"]).ok();
+            assert_same(&world.tree(), &before, format!("{version}: {}", world.log()));
+            world.look();
+        }
+        // And the hooks are there again for what the user makes.
+        let count = || world.tmux(["list-panes", "-s", "-t", "=main", "-F", "x"]).ok().lines().count();
+        let panes = count();
+        world.tmux(["new-window", "-t", "=main:"]).ok();
+        assert_eq!(count(), panes + 2, "{version}");
+    }
+}
