@@ -30,8 +30,12 @@ if [ -z "$helper" ]; then
     helper=$(command -v sidecar) || helper=
   fi
 fi
-if [ -z "$helper" ] || ! [ -x "$helper" ]; then
+if [ -n "$helper" ] && ! [ -x "$helper" ]; then
+  say 'sidecar: the option @sidecar-helper names no program that can be run'
+  exit 0
+fi
+if [ -z "$helper" ]; then
   say 'sidecar: the helper is missing: run scripts/build in the plugin folder, then reload tmux.conf'
   exit 0
 fi
-"$helper" plugin load >/dev/null 2>&1 || say 'sidecar: could not start recording: run sidecar session status to see why'
+"$helper" plugin load >/dev/null 2>&1 || say 'sidecar: the helper could not start recording: run it by hand, with plugin load, to see why'

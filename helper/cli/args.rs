@@ -6,13 +6,13 @@ use clap::{Args, Parser, Subcommand};
 
 /// Brings tmux sessions back after a crash, a reboot or an update of tmux.
 #[derive(Parser)]
-#[command(name = "sidecar", version, about, long_about = None, disable_help_subcommand = true)]
+#[command(name = "sidecar", version, about, long_about = None)]
 pub(super) struct Cli {
     /// The tmux server with this socket name, as `tmux -L`
-    #[arg(short = 'L', value_name = "NAME", conflicts_with = "socket_path", allow_hyphen_values = true)]
+    #[arg(short = 'L', value_name = "NAME", conflicts_with = "socket_path", global = true, allow_hyphen_values = true)]
     pub(super) socket_name: Option<String>,
     /// The tmux server at this socket path, as `tmux -S`
-    #[arg(short = 'S', value_name = "PATH")]
+    #[arg(short = 'S', value_name = "PATH", global = true)]
     pub(super) socket_path: Option<PathBuf>,
     #[command(subcommand)]
     pub(super) command: Command,

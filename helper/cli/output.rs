@@ -32,6 +32,12 @@ pub(super) fn shown(text: &str) -> String {
     out
 }
 
+/// A shell's name, with its id where several of these are equal.
+pub(super) fn told_apart(name: &str, id: &str, names: &[&str]) -> String {
+    let alike = names.iter().filter(|other| **other == name).count() > 1;
+    if alike { format!("{} ({id})", shown(name)) } else { shown(name) }
+}
+
 /// A directory with the home folder as `~`.
 pub(super) fn directory(text: &str) -> String {
     let home = std::env::var("HOME").unwrap_or_default();
@@ -104,11 +110,16 @@ pub(super) fn print_json(document: &serde_json::Value) {
     print(&format!("{out}\n"));
 }
 
-/// Prints to standard output; a reader that has gone away (`| head`) is no error of ours.
+/// Prints to standard output; a reader that has gone away (`| head`) is no error of ours, a full disk is.
 pub(super) fn print(text: &str) {
     use std::io::Write as _;
     let mut out = std::io::stdout().lock();
-    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    if let Err(error) = out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        if error.kind() != std::io::ErrorKind::BrokenPipe {
+            eprintln!("error: cannot write the output: {error}");
+            std::process::exit(crate::error::Exit::Failed as i32);
+        }
+    }
 }
 
 #[cfg(test)]

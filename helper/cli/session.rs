@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use super::args::RestoreArgs;
-use super::output::{age, colours, directory, local_time, pad, paint, print, print_json, shown, widest};
+use super::output::{age, colours, directory, local_time, pad, paint, print, print_json, shown, told_apart, widest};
 use super::{Context, shell};
 use crate::error::{Exit, Result};
 use crate::model::{Action, Outcome, OutcomeStatus, Plan, ServerState, Step, count};
-use crate::record::now;
+use crate::record::{Settings, now};
 use crate::restore::{restore as run_restore, retire_bootstrap, situation};
 use crate::tmux::shell_word;
 
@@ -21,6 +21,7 @@ pub(super) fn status(context: &Context, json: bool) -> Result<ExitCode> {
     let plan = situation.plan();
     let mut notices: Vec<String> = situation.notices.clone();
     notices.extend(context.config.warnings.iter().cloned());
+    notices.extend(situation.seen.iter().flat_map(Settings::warnings));
     notices.extend(context.store.trouble().map(|trouble| format!("records are not being written: {trouble}")));
     if json {
         print_json(&status_json(&plan, &context.config.resume_agents, &notices));
@@ -81,11 +82,12 @@ fn status_text(plan: &Plan, server: &str, notices: &[String]) -> String {
     }
     let pending = plan.steps.iter().filter(|step| !matches!(step.action, Action::Reattach) && step.reason != "closing").count();
     if pending == 0 {
-        out.push_str(&format!(
-            "Nothing to restore: {} of the server '{server}', {}.\n\n",
-            count(plan.steps.len(), "shell"),
-            if plan.steps.len() == 1 { "running" } else { "all running" }
-        ));
+        let running = plan.steps.iter().filter(|step| step.action == Action::Reattach).count();
+        let closed = match plan.steps.len() - running {
+            0 => String::new(),
+            number => format!(", {number} closed just now"),
+        };
+        out.push_str(&format!("Nothing to restore: {} running{closed} · the server '{server}', {state}.\n\n", count(running, "shell")));
     } else {
         out.push_str(&format!(
             "{} · {} of the server '{server}', {state}\n\n",
@@ -93,7 +95,8 @@ fn status_text(plan: &Plan, server: &str, notices: &[String]) -> String {
             count(plan.steps.len(), "shell")
         ));
     }
-    let rows: Vec<[String; 4]> = plan.steps.iter().map(row).collect();
+    let names: Vec<&str> = plan.steps.iter().map(|step| step.name.as_str()).collect();
+    let rows: Vec<[String; 4]> = plan.steps.iter().map(|step| row(step, &names)).collect();
     let widths = [0, 1, 2].map(|column| widest(rows.iter().map(|row| row[column].as_str())));
     for (row, step) in rows.iter().zip(&plan.steps) {
         let action = paint(&pad(&row[1], widths[1]), action_colour(step.action), colours);
@@ -108,7 +111,10 @@ fn status_text(plan: &Plan, server: &str, notices: &[String]) -> String {
 fn server_words(plan: &Plan) -> String {
     let server = &plan.server;
     match server.state {
-        ServerState::Running => format!("running (pid {})", server.pid.unwrap_or_default()),
+        ServerState::Running => {
+            let looked = server.last_seen.map_or("never looked at".to_owned(), |at| format!("last look {} ago", age(at, now())));
+            format!("running (pid {}), {looked}", server.pid.unwrap_or_default())
+        }
         ServerState::Stuck => format!("stuck (pid {})", server.pid.unwrap_or_default()),
         ServerState::Unknown => "in an unknown state".to_owned(),
         ServerState::Gone => match server.last_seen {
@@ -118,14 +124,14 @@ fn server_words(plan: &Plan) -> String {
     }
 }
 
-fn row(step: &Step) -> [String; 4] {
+fn row(step: &Step, names: &[&str]) -> [String; 4] {
     let size = format!("{}, {}", count(step.windows, "window"), count(step.panes, "pane"));
     let last = match &step.note {
         Some(note) if step.action == Action::Reattach => shown(note),
         Some(note) => format!("{size}; {}", shown(note)),
         None => size,
     };
-    [shown(&step.name), step.action.word().to_owned(), directory(&step.work_dir), last]
+    [told_apart(&step.name, &step.shell, names), step.action.word().to_owned(), directory(&step.work_dir), last]
 }
 
 fn action_colour(action: Action) -> &'static str {
@@ -163,7 +169,7 @@ pub(super) fn restore(context: &Context, options: &RestoreArgs) -> Result<ExitCo
     }
     if let Some(retiring) = &report.retiring {
         // Everything is said: this may end the pane that we run in.
-        retire_bootstrap(&context.server, &context.store, retiring);
+        retire_bootstrap(&context.server, &context.store, retiring, &format!("sidecar: {}", sum(&outcomes, false)));
     }
     let refused = outcomes.iter().any(|outcome| outcome.status == OutcomeStatus::Refused);
     Ok(if failed > 0 {
@@ -189,24 +195,39 @@ fn outcome_json(outcome: &Outcome) -> serde_json::Value {
 
 fn restore_text(outcomes: &[Outcome], dry_run: bool) -> String {
     let told: Vec<&Outcome> = outcomes.iter().filter(|outcome| outcome.reason != "not_selected").collect();
-    if told.is_empty() {
-        return "Nothing to restore.\n".to_owned();
+    if told.iter().all(|outcome| outcome.status == OutcomeStatus::Reattached) {
+        return match told.len() {
+            0 => "Nothing to restore.\n".to_owned(),
+            number => format!("Nothing to restore: {} already running.\n", count(number, "shell")),
+        };
     }
     let names: Vec<String> = told.iter().map(|outcome| shown(&outcome.name)).collect();
     let width = widest(names.iter().map(String::as_str));
-    let status = widest(told.iter().map(|outcome| outcome.status.word()));
+    let status = widest(told.iter().map(|outcome| word(outcome, dry_run)));
     let mut out = String::new();
     for outcome in &told {
-        let line = format!("{}   {}   {}", pad(&shown(&outcome.name), width), pad(outcome.status.word(), status), shown(&outcome.detail));
+        let line = format!("{}   {}   {}", pad(&shown(&outcome.name), width), pad(word(outcome, dry_run), status), shown(&outcome.detail));
         out.push_str(line.trim_end());
         out.push('\n');
     }
-    let restored = told.iter().filter(|outcome| outcome.status == OutcomeStatus::Restored).count();
-    let not = told.iter().filter(|outcome| matches!(outcome.status, OutcomeStatus::Failed | OutcomeStatus::Refused)).count();
-    let verb = if dry_run { "would be restored" } else { "restored" };
-    let rest = if not > 0 { format!(", {not} not: sidecar session status") } else { String::new() };
-    out.push_str(&format!("{} {verb}{rest}\n", count(restored, "shell")));
+    out.push_str(&format!("{}\n", sum(outcomes, dry_run)));
     out
+}
+
+fn word(outcome: &Outcome, dry_run: bool) -> &'static str {
+    if dry_run && outcome.status == OutcomeStatus::Restored { "would be restored" } else { outcome.status.word() }
+}
+
+/// What was done, in one line.
+fn sum(outcomes: &[Outcome], dry_run: bool) -> String {
+    let number = |status| outcomes.iter().filter(|outcome| outcome.status == status).count();
+    let verb = if dry_run { "would be restored" } else { "restored" };
+    let rest: String = [(OutcomeStatus::Refused, "refused"), (OutcomeStatus::Failed, "failed"), (OutcomeStatus::Manual, "yours to start")]
+        .into_iter()
+        .filter(|(status, _)| number(*status) > 0)
+        .map(|(status, word)| format!(", {} {word}", number(status)))
+        .collect();
+    format!("{} {verb}{rest}", count(number(OutcomeStatus::Restored), "shell"))
 }
 
 /// How to get there, for somebody outside tmux; nothing if there is nothing to see.

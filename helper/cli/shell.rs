@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::Context;
 use super::args::ListArgs;
-use super::output::{age, directory, pad, print, print_json, shown, widest};
+use super::output::{age, directory, pad, print, print_json, shown, told_apart, widest};
 use crate::error::{Error, Exit, Result};
 use crate::model::{Action, NoTarget, Shell, Tombstone, count, find_shell};
 use crate::record::{expires_at, now, project_of};
@@ -16,8 +16,13 @@ use crate::restore::situation;
 /// The ids of the shells that these targets name.
 pub(super) fn resolve(context: &Context, targets: &[String]) -> Result<Vec<String>> {
     let loaded = context.store.load()?;
+    let forgotten: Vec<Shell> = loaded.state.tombstones.iter().map(|tombstone| tombstone.shell.clone()).collect();
     let found = targets.iter().map(|target| match find_shell(&loaded.state.shells, target) {
         Ok(shell) => Ok(shell.id.clone()),
+        // What was forgotten is named only where nothing else is.
+        Err(why @ NoTarget::Unknown(_)) => {
+            find_shell(&forgotten, target).map(|shell| shell.id.clone()).map_err(|_| no_target(target, &why, context))
+        }
         Err(why) => Err(no_target(target, &why, context)),
     });
     found.collect()
@@ -130,17 +135,23 @@ fn text(rows: &[Listed], place: Option<&Path>) -> String {
         };
     }
     let now = now();
+    let names: Vec<&str> = rows.iter().map(|row| row.shell.name.as_str()).collect();
     let cells: Vec<[String; 4]> = rows
         .iter()
         .map(|row| {
             let last = match (row.tombstone, row.expires) {
                 (Some(tombstone), Some(expires)) => {
-                    format!("{} {} ago, kept for {} more", row.reason, age(tombstone.deleted_at, now), age(now, expires))
+                    format!(
+                        "{} {} ago, kept for {} more",
+                        row.reason,
+                        age(tombstone.deleted_at, now),
+                        age(now, expires.saturating_add(30 * 60_000))
+                    )
                 }
                 (Some(tombstone), None) => format!("{} {} ago, kept for ever", row.reason, age(tombstone.deleted_at, now)),
                 _ => format!("{}, {}", count(row.shell.windows.len(), "window"), count(row.shell.panes().count(), "pane")),
             };
-            [shown(&row.shell.name), row.status.to_owned(), directory(&row.shell.work_dir.display()), last]
+            [told_apart(&row.shell.name, &row.shell.id, &names), row.status.to_owned(), directory(&row.shell.work_dir.display()), last]
         })
         .collect();
     let widths = [0, 1, 2].map(|column| widest(cells.iter().map(|row| row[column].as_str())));

@@ -28,14 +28,29 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Reads them; what is no positive number of seconds (a day at most) counts as unset.
+    /// Reads them; what is no number of seconds in its range counts as unset.
     pub fn of(seen: &Observation) -> Self {
-        let seconds = |text: &str, default: f64, least: f64| {
-            text.trim().parse().ok().filter(|number: &f64| number.is_finite() && (least..=86_400.0).contains(number)).unwrap_or(default)
-        };
-        let grace = Duration::from_secs_f64(seconds(&seen.settings.grace, GRACE, 0.0));
-        Self { grace: u64::try_from(grace.as_millis()).unwrap_or(u64::MAX), interval: seconds(&seen.settings.interval, INTERVAL, 0.1) }
+        let grace = Duration::from_secs_f64(seconds(&seen.settings.grace, GRACE_RANGE).unwrap_or(GRACE));
+        Self {
+            grace: u64::try_from(grace.as_millis()).unwrap_or(u64::MAX),
+            interval: seconds(&seen.settings.interval, INTERVAL_RANGE).unwrap_or(INTERVAL),
+        }
     }
+
+    /// What is wrong with the options.
+    pub fn warnings(seen: &Observation) -> Vec<String> {
+        let options =
+            [("@sidecar-grace", &seen.settings.grace, GRACE_RANGE), ("@sidecar-interval", &seen.settings.interval, INTERVAL_RANGE)];
+        let wrong = options.into_iter().filter(|(_, text, range)| !text.is_empty() && seconds(text, *range).is_none());
+        wrong.map(|(name, text, (least, most))| format!("{name} is '{text}', not {least} to {most} seconds; the default is used")).collect()
+    }
+}
+
+const GRACE_RANGE: (f64, f64) = (0.0, 86_400.0);
+const INTERVAL_RANGE: (f64, f64) = (0.1, 86_400.0);
+
+fn seconds(text: &str, (least, most): (f64, f64)) -> Option<f64> {
+    text.trim().parse().ok().filter(|number| (least..=most).contains(number))
 }
 
 /// What a look brought.

@@ -8,7 +8,7 @@ use super::retire::{self, Retiring};
 use super::run::{Run, directories, live_windows};
 use super::situation::situation;
 use crate::error::Result;
-use crate::model::{Action, Outcome, OutcomeStatus, Plan, Shell, Step};
+use crate::model::{Action, Outcome, OutcomeStatus, Plan, Shell, Step, Tombstone};
 use crate::record::{Recorded, record_after};
 use crate::store::{Config, Level, Store};
 use crate::tmux::{Failure, Server};
@@ -42,6 +42,9 @@ pub fn restore(
     dry_run: bool,
     progress: Progress,
 ) -> Result<Report> {
+    if !store.exists() {
+        return Ok(Report { outcomes: Vec::new(), retiring: None });
+    }
     // Two restores at once end as one: the second finds everything there.
     let _alone = if dry_run { None } else { Some(store.lock_restore(RESTORE_LIMIT)?) };
     let chosen = |step: &Step| selected.is_none_or(|ids| ids.contains(&step.shell));
@@ -61,6 +64,8 @@ pub fn restore(
     let mut outcomes: Vec<Outcome> = plan.steps.iter().map(|step| if chosen(step) { expected(step) } else { not_selected(step) }).collect();
     let wanted: Vec<&Shell> =
         plan.steps.iter().filter(recreated).filter_map(|step| situation.state.shells.iter().find(|shell| shell.id == step.shell)).collect();
+    let forgotten = situation.state.tombstones.iter().filter(|tombstone| selected.is_some_and(|ids| ids.contains(&tombstone.shell.id)));
+    outcomes.extend(forgotten.map(tombstoned));
     if dry_run {
         return Ok(Report { outcomes, retiring: None });
     }
@@ -112,6 +117,19 @@ pub fn restore(
         );
     }
     Ok(Report { outcomes, retiring })
+}
+
+/// A selected shell that was forgotten: kept, and left alone.
+fn tombstoned(tombstone: &Tombstone) -> Outcome {
+    let shell = &tombstone.shell;
+    Outcome {
+        shell: shell.id.clone(),
+        session: shell.session.clone(),
+        name: shell.name.clone(),
+        status: OutcomeStatus::Skipped,
+        reason: "tombstoned".into(),
+        detail: format!("it is forgotten ({}), and a restore leaves it alone", tombstone.reason.word()),
+    }
 }
 
 /// The server did not start: nothing was made, and nothing is lost.

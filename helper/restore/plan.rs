@@ -33,7 +33,9 @@ pub struct Facts<'a> {
 /// The plan: a step for each shell, by project, then name.
 pub fn plan(facts: &Facts) -> Plan {
     let endings = Endings::of(facts.state, facts.hints, facts.boot);
-    let mut steps: Vec<Step> = facts.state.shells.iter().map(|shell| step(shell, facts, &endings)).collect();
+    let panes_in: HashMap<&str, usize> =
+        facts.state.shells.iter().flat_map(Shell::own_windows).map(|window| (window.id.as_str(), window.panes.len())).collect();
+    let mut steps: Vec<Step> = facts.state.shells.iter().map(|shell| step(shell, facts, &endings, &panes_in)).collect();
     give_each_name_once(&mut steps, facts.state);
     steps.sort_by(|a, b| (&a.project, &a.name, &a.shell).cmp(&(&b.project, &b.name, &b.shell)));
     Plan { server: facts.server.clone(), steps }
@@ -60,7 +62,7 @@ fn give_each_name_once(steps: &mut [Step], state: &State) {
     }
 }
 
-fn step(shell: &Shell, facts: &Facts, endings: &Endings) -> Step {
+fn step(shell: &Shell, facts: &Facts, endings: &Endings, panes_in: &HashMap<&str, usize>) -> Step {
     let (action, reason, detail) = verdict(shell, facts, endings);
     Step {
         shell: shell.id.clone(),
@@ -72,13 +74,14 @@ fn step(shell: &Shell, facts: &Facts, endings: &Endings) -> Step {
         reason,
         note: match reason {
             "died_with_server" => None,
+            "server_stuck" => Some("its server lives".to_owned()),
             "pane_directory_missing" => detail.split_once("; ").map(|(_, lost)| lost.to_owned()),
             _ => Some(detail.clone()),
         },
         detail,
         policy: shell.policy,
         windows: shell.windows.len(),
-        panes: shell.panes().count(),
+        panes: shell.windows.iter().filter_map(|window| panes_in.get(window.id.as_str())).sum(),
     }
 }
 
@@ -115,14 +118,18 @@ fn verdict(shell: &Shell, facts: &Facts, endings: &Endings) -> (Action, &'static
         return (Action::Skip, "policy_never", "its policy is never".into());
     }
     if let Some(holder) = facts.seen.and_then(|seen| name_holder(shell, seen, facts.pristine)) {
-        return (Action::Refuse, "name_taken", format!("another session ({holder}) has its name: rename that one, or this shell"));
+        return (
+            Action::Refuse,
+            "name_taken",
+            format!("another session ({holder}) has its name: rename that one (tmux rename-session), then restore again"),
+        );
     }
     if !(facts.is_dir)(shell.work_dir.as_path()) {
         return (Action::Refuse, "directory_missing", format!("its directory is missing: {}", shell.work_dir.display()));
     }
     let panes = shell.panes().count();
     if panes > 0 && shell.panes().all(|pane| pane.run.is_some()) {
-        return (Action::Manual, "run_command", "it was started to run a command, which is yours to start again".into());
+        return (Action::Manual, "run_command", manual_words(shell));
     }
     let lost = shell.panes().filter(|pane| !(facts.is_dir)(pane.dir.as_path())).count();
     let with = if lost > 0 { format!("; {lost} of {panes} panes open in its own directory, theirs are missing") } else { String::new() };
@@ -133,6 +140,12 @@ fn verdict(shell: &Shell, facts: &Facts, endings: &Endings) -> (Action, &'static
         Ended::Died if lost > 0 => (Action::RecreateShell, "pane_directory_missing", format!("it died with its server{with}")),
         Ended::Died => (Action::RecreateShell, "died_with_server", "it died with its server".into()),
     }
+}
+
+fn manual_words(shell: &Shell) -> String {
+    let mut commands: Vec<String> = shell.panes().filter_map(|pane| pane.run.as_ref()).map(|run| format!("`{run}`")).collect();
+    commands.dedup();
+    format!("it was started to run {}, which is yours to start again", commands.join(", "))
 }
 
 /// The live session that has the shell's name; one that nobody used gives way.

@@ -33,7 +33,8 @@ pub(super) fn of(state: &State, seen: &Observation, pristine: Option<&str>) -> O
 }
 
 /// Moves its clients and ends it, unless somebody used it meanwhile.
-pub fn retire_bootstrap(server: &Server, store: &Store, retiring: &Retiring) {
+/// `said` is shown to them there.
+pub fn retire_bootstrap(server: &Server, store: &Store, retiring: &Retiring, said: &str) {
     if !is_still_unused(server, &retiring.session, retiring.bootstrap.as_ref(), &retiring.generation) {
         return;
     }
@@ -43,7 +44,7 @@ pub fn retire_bootstrap(server: &Server, store: &Store, retiring: &Retiring) {
         Err(_) => Vec::new(),
     };
     store.log(Level::Info, "restore", &format!("the unused session {id} ends"));
-    let script = script::retire(id, &clients, &retiring.goto, &retiring.generation);
+    let script = script::retire(id, &clients, &retiring.goto, said, &retiring.generation);
     if let Err(failure) = server.source(&script, CALL_LIMIT) {
         store.log(Level::Warn, "restore", &failure.to_string());
     }

@@ -217,6 +217,7 @@ impl Run<'_> {
                 && session.name != script::working_name(shell)
                 && Live::of(shell, session).missing(shell).is_empty()
                 && script::links_stand(shell, session, owners)
+                && !(session.windows.len() > 1 && session.windows.iter().any(|window| window.blank))
         })
     }
 
@@ -319,8 +320,9 @@ fn take_shown_names(shell: &mut Shell, seen: &Observation) {
 
 /// What came back, and which panes did not open in their recorded directory.
 fn came_back(shell: &Shell, seen: &Observation, dirs: &Dirs) -> Told {
-    let size = format!("{}, {}", count(shell.windows.len(), "window"), count(shell.panes().count(), "pane"));
-    let mut said = vec![size];
+    let session = seen.sessions.iter().find(|session| session.tag == shell.id);
+    let panes = session.map_or(0, |session| session.windows.iter().map(|window| window.panes.len()).sum());
+    let mut said = vec![format!("{}, {}", count(shell.windows.len(), "window"), count(panes, "pane"))];
     let mut reason = "restored";
     let live: HashMap<&str, &SeenPane> = seen
         .sessions
@@ -330,6 +332,9 @@ fn came_back(shell: &Shell, seen: &Observation, dirs: &Dirs) -> Told {
         .map(|pane| (pane.tag.as_str(), pane))
         .collect();
     for pane in shell.panes() {
+        if let Some(run) = &pane.run {
+            said.push(format!("a pane had the command `{run}`, which is yours to start again"));
+        }
         let (Some(opened), Some(now)) = (dirs.get(&pane.id), live.get(pane.id.as_str())) else { continue };
         if resolve(opened.as_path()).is_none_or(|real| real != pane.dir.as_path()) {
             reason = "pane_directory_missing";
@@ -338,7 +343,7 @@ fn came_back(shell: &Shell, seen: &Observation, dirs: &Dirs) -> Told {
             said.push(format!("a pane did not open in {}", pane.dir.display()));
         }
     }
-    if let Some(session) = seen.sessions.iter().find(|session| session.tag == shell.id && !script::is_wanted_name(shell, &session.name)) {
+    if let Some(session) = session.filter(|session| !script::is_wanted_name(shell, &session.name)) {
         said.push(format!("its name is taken, so it is called '{}'", session.name));
     }
     (OutcomeStatus::Restored, reason, said.join("; "))

@@ -362,9 +362,15 @@ pub(super) fn move_aside(session: &str, generation: &Generation) -> String {
 }
 
 /// Moves the clients of a session that nobody used to `goto`, and ends it, if it is still the single pane that it was.
-pub(super) fn retire(session: &str, clients: &[String], goto: &str, generation: &Generation) -> String {
+pub(super) fn retire(session: &str, clients: &[String], goto: &str, said: &str, generation: &Generation) -> String {
     let (session, goto) = (arg(session.as_bytes()), arg(goto.as_bytes()));
-    let moves: String = clients.iter().map(|client| format!("switch-client -c {} -t {goto}\n", arg(client.as_bytes()))).collect();
+    // What was printed may go with the pane; the sum of it is shown where the client goes.
+    let said = format_arg(said.as_bytes());
+    let moves: String = clients
+        .iter()
+        .map(|client| arg(client.as_bytes()))
+        .map(|client| format!("switch-client -c {client} -t {goto}\ndisplay-message -c {client} {said}\n"))
+        .collect();
     let still_one = arg(b"#{==:#{session_windows}#{window_panes},11}");
     only_in(generation, &format!("if-shell -F -t {session} {still_one} {{\n{moves}kill-session -t {session}\n}}\n"))
 }

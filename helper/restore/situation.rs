@@ -128,9 +128,11 @@ fn report(server: &Server, store: &Store, answer: &std::result::Result<Observati
             Ok(()) => match stuck.first() {
                 None => (ServerState::Running, Some(seen.generation.pid), Some(seen.version.clone()), None),
                 Some(other) => {
+                    let (old, new) = (other.pid, seen.generation.pid);
                     let detail = format!(
-                        "the server of recorded shells, pid {}, lives, but its socket belongs to another server, pid {}: end that one, then kill -USR1 {} makes tmux create the socket again",
-                        other.pid, seen.generation.pid, other.pid
+                        "another server, pid {old}, which holds recorded shells, lives without its socket: pid {new} answers there now. \
+                         If you don't need it, end it (kill {old}), and its shells can be restored here. \
+                         To go back to it, end this one first, then kill -USR1 {old} makes tmux create the socket again"
                     );
                     (ServerState::Stuck, Some(other.pid), Some(seen.version.clone()), Some(detail))
                 }

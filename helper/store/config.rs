@@ -49,6 +49,24 @@ impl Config {
                 return config;
             }
         };
+        let Value::Object(groups) = &value else {
+            config.warnings.push(format!("{name}: it holds no JSON object; the defaults are used"));
+            return config;
+        };
+        for (group, keys) in groups {
+            let known: &[&str] = match group.as_str() {
+                "shells" => &["tombstoneRetention", "ignore"],
+                "restore" => &["resumeAgents", "recreateShells", "programs"],
+                _ => &[],
+            };
+            let all = keys.as_object().into_iter().flat_map(serde_json::Map::keys);
+            let strange: Vec<String> = if known.is_empty() {
+                vec![group.clone()]
+            } else {
+                all.filter(|key| !known.contains(&key.as_str())).map(|key| format!("{group}.{key}")).collect()
+            };
+            config.warnings.extend(strange.into_iter().map(|key| format!("{name}: {key} is not known, and has no effect")));
+        }
         let mut warn = |key: &str, value: &Value, wanted: &str| {
             config.warnings.push(format!("{name}: {key} is {value}, not {wanted}; the default is used"));
         };
@@ -132,11 +150,12 @@ mod tests {
 
     #[test]
     fn a_bad_value_is_told_and_the_default_used() {
-        let config =
-            Config::parse(br#"{"shells":{"tombstoneRetention":14,"ignore":["tmp-*",3]},"restore":{"resumeAgents":"yes"},"other":1}"#, "f");
+        let config = Config::parse(br#"{"shells":{"tombstoneRetention":14,"ignore":["tmp-*",3]},"restore":{"resumeAgents":"yes"}}"#, "f");
         assert_eq!(config.retention, Some(DEFAULT_RETENTION));
         assert!(config.ignore.is_empty());
         assert_eq!(config.warnings.len(), 3, "{:?}", config.warnings);
+        assert_eq!(Config::parse(br#"{"shellz":{},"shells":{"x":1}}"#, "f").warnings.len(), 2);
+        assert_eq!(Config::parse(b"[]", "f").warnings.len(), 1);
         assert_eq!(Config::parse(b"{", "f").warnings.len(), 1);
         assert!(Config::parse(b"{}", "f").warnings.is_empty());
     }

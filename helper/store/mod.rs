@@ -42,6 +42,11 @@ impl Store {
         Self { dir }
     }
 
+    /// Whether anything was ever recorded here.
+    pub fn exists(&self) -> bool {
+        self.dir.is_dir()
+    }
+
     /// Its folder.
     pub fn dir(&self) -> &Path {
         &self.dir

@@ -383,3 +383,43 @@ fn floating_panes_come_back_as_panes() {
         assert_eq!(after, before, "{version}");
     }
 }
+
+#[test]
+fn a_session_of_linked_windows_alone_comes_back_without_a_window_too_many() {
+    let world = World::new(10.0);
+    for name in ["a", "b"] {
+        world.tmux(["new-session", "-d", "-s", name, "-x", "100", "-y", "30", "-c", "/"]).ok();
+    }
+    world.tmux(["link-window", "-d", "-s", "=a:0", "-t", "=b:5"]).ok();
+    world.look();
+    let before = world.tree();
+    world.crash();
+    // The one that only links it makes the window, and its owner has nothing left to make.
+    for shell in ["b", "a"] {
+        world.sidecar(["session", "restore", "--shell", shell]).ok();
+    }
+    assert_eq!(world.tree(), before, "{}", world.log());
+}
+
+#[test]
+fn a_forgotten_shell_is_left_alone_and_what_is_wrong_is_said() {
+    let world = World::new(0.1);
+    make(&world, "web");
+    make(&world, "gone");
+    world.wait_recorded(&["gone", "web"]);
+    world.tmux(["kill-session", "-t", "=gone"]).ok();
+    wait_for("its tombstone", || (world.tombstones() == ["gone"]).then_some(()));
+    world.crash();
+    let said = world.sidecar(["session", "restore", "--shell", "gone", "--json"]);
+    assert_eq!((said.code, outcome(&said.json(), "gone")["reason"].as_str()), (0, Some("tombstoned")));
+    world.tmux(["start-server", ";", "set-option", "-g", "@sidecar-grace", "soon", ";", "new-session", "-d", "-s", "other"]).ok();
+    let status = world.sidecar(["session", "status", "--json"]).json();
+    assert!(status["notices"].to_string().contains("@sidecar-grace is 'soon'"), "{status}");
+    let full =
+        world.command("sh").args(["-c", &format!("exec {} session status >/dev/full", super::support::sidecar_path())]).output().unwrap();
+    assert_eq!(full.status.code(), Some(1));
+    // And nothing is made where nothing was recorded.
+    let fresh = World::bare();
+    fresh.sidecar(["session", "restore"]).ok();
+    assert!(fresh.store().is_none());
+}
