@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::Context;
 use super::args::ListArgs;
-use super::output::{age, directory, pad, print, print_json, shown, told_apart, widest};
+use super::output::{age, directory, pad, print, print_json, told_apart, widest};
 use crate::error::{Error, Exit, Result};
 use crate::model::{Action, NoTarget, Shell, Tombstone, count, find_shell};
 use crate::record::{expires_at, now, project_of};
