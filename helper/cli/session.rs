@@ -172,7 +172,8 @@ pub(super) fn restore(context: &Context, options: &RestoreArgs) -> Result<ExitCo
         retire_bootstrap(&context.server, &context.store, retiring, &format!("sidecar: {}", sum(&outcomes, false)));
     }
     let refused = outcomes.iter().any(|outcome| outcome.status == OutcomeStatus::Refused);
-    Ok(if failed > 0 {
+    let cut_short = outcomes.iter().any(|outcome| outcome.reason == "server_changed");
+    Ok(if failed > 0 || cut_short {
         ExitCode::from(Exit::Failed as u8)
     } else if refused {
         ExitCode::from(Exit::Refused as u8)

@@ -22,11 +22,14 @@ pub(super) fn effective(wanted: &[&Shell], all: &[Shell], live: &LiveWindows) ->
     // Who holds content comes before who only links to it.
     shells.sort_by_key(|shell| shell.own_windows().count() == 0);
     let owned: HashSet<String> = shells.iter().flat_map(Shell::own_windows).map(|window| window.id.clone()).collect();
+    // The member that leads a group makes all of its windows, whichever of their records holds them: the others join it.
+    let mut led: HashSet<String> = HashSet::new();
     for shell in &mut shells {
+        let leads = shell.group.as_ref().is_some_and(|group| led.insert(group.clone()));
         for window in &mut shell.windows {
             let holders = live.get(&window.id);
             let here = holders.is_some_and(|holders| holders.contains(&shell.id));
-            let takes = if window.linked { holders.is_none() && !owned.contains(&window.id) } else { holders.is_none() || here };
+            let takes = if window.linked { holders.is_none() && (leads || !owned.contains(&window.id)) } else { holders.is_none() || here };
             if takes && made.insert(window.id.clone()) {
                 if let Some(known) = content.get(window.id.as_str()).filter(|_| window.linked) {
                     *window = Window { index: window.index, active: window.active, last: window.last, gone: None, ..(*known).clone() };
@@ -82,6 +85,15 @@ mod tests {
 
     fn linked(shells: &[Shell]) -> Vec<(&str, Vec<bool>)> {
         shells.iter().map(|shell| (shell.id.as_str(), shell.windows.iter().map(|window| window.linked).collect())).collect()
+    }
+
+    #[test]
+    fn the_leader_of_a_group_makes_all_its_windows() {
+        let member = |id: &str, windows| Shell { group: Some("g".into()), ..shell(id, windows) };
+        let all = [member("a", vec![window("w1", false), window("w2", true)]), member("b", vec![window("w1", true), window("w2", false)])];
+        let both = effective(&[&all[0], &all[1]], &all, &LiveWindows::new());
+        assert_eq!(linked(&both), [("a", vec![false, false]), ("b", vec![true, true])]);
+        assert_eq!(both[0].panes().count(), 2);
     }
 
     #[test]

@@ -53,7 +53,9 @@ pub fn restore(
     let mut plan = situation.plan();
     // The user's tmux.conf may make sessions of its own, so what is to be done is seen when the server has read it.
     let mut _held = None;
-    if !dry_run && situation.seen.is_none() && plan.steps.iter().any(|step| recreated(&step)) {
+    // One without a session may be about to end for want of any.
+    let may_end = situation.seen.as_ref().is_none_or(|seen| seen.sessions.is_empty());
+    if !dry_run && may_end && plan.steps.iter().any(|step| recreated(&step)) {
         match server.start_and_hold(START_LIMIT) {
             Ok(held) => _held = Some(held),
             Err(failure) => return Ok(not_started(&plan, &chosen, store, &failure)),

@@ -171,7 +171,9 @@ impl Run<'_> {
         for _ in 0..ROUNDS {
             let owners = owners(self.all, &seen);
             let mut commands = String::new();
-            pending.retain_mut(|shell| match self.next_step(shell, &seen, &owners) {
+            let promised: HashSet<String> =
+                pending.iter().flat_map(|shell| shell.shell.own_windows()).map(|window| window.id.clone()).collect();
+            pending.retain_mut(|shell| match self.next_step(shell, &seen, &owners, &promised) {
                 Some(script) => {
                     commands.push_str(&script);
                     true
@@ -180,7 +182,7 @@ impl Run<'_> {
             });
             let said = self.call(&only_in(&self.generation, &commands))?;
             self.said.push_str(&said);
-            let recorded = self.settle(&mut pending)?;
+            let recorded = self.settle(&mut pending, &promised)?;
             if pending.is_empty() {
                 self.fail_rest(shells);
                 return Ok(recorded);
@@ -195,7 +197,13 @@ impl Run<'_> {
     }
 
     /// What brings one shell closer to its record; `None` if its session could not be made.
-    fn next_step(&self, pending: &mut Pending, seen: &Observation, owners: &HashMap<&str, &str>) -> Option<String> {
+    fn next_step(
+        &self,
+        pending: &mut Pending,
+        seen: &Observation,
+        owners: &HashMap<&str, &str>,
+        promised: &HashSet<String>,
+    ) -> Option<String> {
         let shell = pending.shell;
         let Some(session) = seen.sessions.iter().find(|session| session.tag == shell.id) else {
             let leader = leader(shell, self.all, seen).filter(|_| self.followers.contains(&shell.id))?;
@@ -206,23 +214,23 @@ impl Run<'_> {
             return Some(script::complete(shell, &live, &self.dirs[&shell.id]));
         }
         pending.tries += 1;
-        Some(script::finish(shell, &live, owners, pending.tries - 1))
+        Some(script::finish(shell, &live, owners, promised, pending.tries - 1))
     }
 
     /// Whether a shell has come back: all of it lives, under a name that is not the working one.
-    fn is_back(pending: &Pending, seen: &Observation, owners: &HashMap<&str, &str>) -> bool {
+    fn is_back(pending: &Pending, seen: &Observation, owners: &HashMap<&str, &str>, promised: &HashSet<String>) -> bool {
         let shell = pending.shell;
         seen.sessions.iter().find(|session| session.tag == shell.id).is_some_and(|session| {
             pending.tries > 0
                 && session.name != script::working_name(shell)
                 && Live::of(shell, session).missing(shell).is_empty()
-                && script::links_stand(shell, session, owners)
+                && script::links_stand(shell, session, owners, promised)
                 && !(session.windows.len() > 1 && session.windows.iter().any(|window| window.blank))
         })
     }
 
     /// Writes what lives now into the records, and takes the mark off each shell that is back, which leaves `pending`.
-    fn settle(&mut self, pending: &mut Vec<Pending>) -> Step<Recorded> {
+    fn settle(&mut self, pending: &mut Vec<Pending>, promised: &HashSet<String>) -> Step<Recorded> {
         let held = self.store.lock(LOCK_LIMIT)?;
         let mut back: Vec<&Shell> = Vec::new();
         let recorded = record_after(self.server, self.store, self.config, &held, |state, seen| {
@@ -231,7 +239,7 @@ impl Run<'_> {
             }
             let owners = owners(self.all, seen);
             pending.retain(|shell| {
-                let done = Self::is_back(shell, seen, &owners);
+                let done = Self::is_back(shell, seen, &owners, promised);
                 if done {
                     back.push(shell.shell);
                 }

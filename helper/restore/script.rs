@@ -3,7 +3,7 @@
 //! A session is made under a name of Sidecar's own, so that every target is exact whatever tmux makes of the real name, and
 //! carries `@sidecar-shell` from the command list that creates it. It gets its real name last.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 
 use super::situation::{is_dir, resolve};
@@ -58,7 +58,19 @@ fn guarded(shell: &Shell, generation: &Generation, commands: &str) -> String {
 }
 
 /// Hooks with which users split or fill what is new. A session under restore has none of them, or each restore would add to it.
-const QUIET_HOOKS: &[&str] = &["session-created", "window-linked", "after-new-window", "after-split-window"];
+const QUIET_HOOKS: &[&str] = &[
+    "session-created",
+    "session-renamed",
+    "session-window-changed",
+    "window-linked",
+    "after-new-window",
+    "after-split-window",
+    "after-select-pane",
+    "after-select-window",
+    "after-select-layout",
+    "after-rename-window",
+    "after-rename-session",
+];
 
 /// Makes the session with its windows and panes. Linked windows and what needs live ids come later: see [`finish`].
 pub(super) fn create(shell: &Shell, generation: &Generation, dirs: &Dirs) -> String {
@@ -284,7 +296,7 @@ pub(super) fn complete(shell: &Shell, live: &Live, dirs: &Dirs) -> String {
 /// What needs live ids: active panes, zoom, links, the current and the last window, the session's own name.
 ///
 /// `owners` gives the live id of a window, by its stable id, wherever it lives. `attempt` chooses among the wanted names.
-pub(super) fn finish(shell: &Shell, live: &Live, owners: &HashMap<&str, &str>, attempt: usize) -> String {
+pub(super) fn finish(shell: &Shell, live: &Live, owners: &HashMap<&str, &str>, promised: &HashSet<String>, attempt: usize) -> String {
     let mut out = String::new();
     let session = &live.session.id;
     for window in &shell.windows {
@@ -317,15 +329,15 @@ pub(super) fn finish(shell: &Shell, live: &Live, owners: &HashMap<&str, &str>, a
         let index = live.windows.get(window.id.as_str()).map_or(window.index, |present| present.index);
         let _ = writeln!(out, "select-window -t {}", arg(format!("{session}:{index}").as_bytes()));
     }
-    if links_stand(shell, live.session, owners) && live.session.windows.len() > 1 {
+    if links_stand(shell, live.session, owners, promised) && live.session.windows.len() > 1 {
         // By its own mark, and only while nobody split it.
         for window in live.session.windows.iter().filter(|window| window.blank && window.panes.len() == 1) {
             let _ = writeln!(out, "kill-window -t {}", arg(window.id.as_bytes()));
         }
     }
-    for hook in QUIET_HOOKS {
-        let _ = writeln!(out, "set-hook -u -t {} {hook}", arg(session.as_bytes()));
-    }
+    // What was done here still has its hooks to come; the user's own are theirs again in a moment.
+    let unset: Vec<String> = QUIET_HOOKS.iter().map(|hook| format!("set-hook -u -t {} {hook}", arg(session.as_bytes()))).collect();
+    let _ = writeln!(out, "run-shell -b -d 1 -C {}", arg(unset.join(" ; ").as_bytes()));
     // The user's own value comes back; where that would end a session without a client, after the first one has come.
     let target = arg(session.as_bytes());
     let _ = writeln!(
@@ -340,13 +352,12 @@ pub(super) fn finish(shell: &Shell, live: &Live, owners: &HashMap<&str, &str>, a
     out
 }
 
-/// Whether each linked window whose content lives has its place in the session.
-pub(super) fn links_stand(shell: &Shell, session: &SeenSession, owners: &HashMap<&str, &str>) -> bool {
-    shell
-        .windows
-        .iter()
-        .filter(|window| window.linked)
-        .all(|window| owners.get(window.id.as_str()).is_none_or(|owner| has_place(shell, window, session, owner)))
+/// Whether each linked window has its place in the session; one whose content neither lives nor is `promised` has none to have.
+pub(super) fn links_stand(shell: &Shell, session: &SeenSession, owners: &HashMap<&str, &str>, promised: &HashSet<String>) -> bool {
+    shell.windows.iter().filter(|window| window.linked).all(|window| match owners.get(window.id.as_str()) {
+        Some(owner) => has_place(shell, window, session, owner),
+        None => !promised.contains(&window.id),
+    })
 }
 
 /// Whether a linked window stands at its index, or, where that was not free, as often as the record has it.

@@ -288,7 +288,8 @@ fn the_users_own_hooks_that_split_add_nothing_to_what_comes_back() {
         let created = if version.starts_with("3.8") { "" } else { "set-hook -g session-created[3] 'new-window -d'\n" };
         world.configure(&format!(
             "set -g @sidecar-grace 10\nset -g @sidecar-interval 0.5\n{created}\
-             set-hook -g after-new-session[3] 'split-window'\nset-hook -g after-new-window[3] 'split-window -h'\n"
+             set-hook -g after-new-session[3] 'split-window'\nset-hook -g after-new-window[3] 'split-window -h'\n\
+             set-hook -g after-select-pane[3] 'split-window'\nset-hook -g after-rename-session[3] 'split-window'\n"
         ));
         let dir = world.folder("a").display().to_string();
         world.tmux(["new-session", "-d", "-s", "main", "-x", "100", "-y", "30", "-c", &dir]).ok();
@@ -307,8 +308,9 @@ fn the_users_own_hooks_that_split_add_nothing_to_what_comes_back() {
         }
         // And the hooks are there again for what the user makes.
         let count = || world.tmux(["list-panes", "-s", "-t", "=main", "-F", "x"]).ok().lines().count();
+        wait_for("the user's own hooks", || (world.tmux(["show-hooks", "-t", "=main:"]).ok().trim().is_empty()).then_some(()));
         let panes = count();
         world.tmux(["new-window", "-t", "=main:"]).ok();
-        assert_eq!(count(), panes + 2, "{version}");
+        assert!(count() >= panes + 2, "{version}");
     }
 }

@@ -423,3 +423,30 @@ fn a_forgotten_shell_is_left_alone_and_what_is_wrong_is_said() {
     fresh.sidecar(["session", "restore"]).ok();
     assert!(fresh.store().is_none());
 }
+
+#[test]
+fn a_group_whose_windows_are_recorded_with_several_members_comes_back_whole() {
+    let world = World::new(0.1);
+    world.tmux(["new-session", "-d", "-s", "s", "-x", "100", "-y", "30", "-c", "/"]).ok();
+    world.look();
+    world.tmux(["new-session", "-d", "-t", "=s", "-s", "g"]).ok();
+    world.look();
+    world.tmux(["new-window", "-d", "-t", "=s:", "-c", "/"]).ok();
+    world.look();
+    world.tmux(["new-session", "-d", "-s", "r", "-x", "100", "-y", "30", "-c", "/"]).ok();
+    world.tmux(["link-window", "-d", "-s", "=s:0", "-t", "=r:5", ";", "kill-window", "-t", "=r:0"]).ok();
+    world.tmux(["select-window", "-t", "=g:0", ";", "select-window", "-t", "=s:1"]).ok();
+    wait_for("the record without the closed window", || {
+        world.look();
+        let state = world.state();
+        let shell = state["shells"].as_array().unwrap().iter().find(|shell| shell["session"] == "r")?.clone();
+        (shell["windows"].as_array().unwrap().len() == 1).then_some(())
+    });
+    let before = world.tree();
+    for round in 1..=3 {
+        world.crash();
+        world.sidecar(["session", "restore"]).ok();
+        assert_same(&world.tree(), &before, format!("round {round}: {}", world.log()));
+        world.look();
+    }
+}
