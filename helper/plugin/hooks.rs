@@ -1,9 +1,6 @@
 //! The hooks that the plugin sets, as tmux commands.
 
-use crate::tmux::{LOOK_COMES, announce_look, arg, double_hash, shell_word};
-
-/// The index of every hook of ours: fixed, so that a reload replaces and never stacks, and high, so that it is nobody else's.
-pub(super) const SLOT: u32 = 8420;
+use crate::tmux::{HOOK_INDEX, LOOK_COMES, announce_look, arg, double_hash, shell_word};
 
 /// Events after which the helper looks. What has no hook, or one that fires at each keystroke (the active pane, a name that
 /// tmux itself changes), is the timer's.
@@ -53,7 +50,7 @@ pub(super) fn set(helper: &str) -> String {
 }
 
 fn set_hook(event: &str, command: &str) -> String {
-    format!("set-hook -g {event}[{SLOT}] {}\n", arg(command.as_bytes()))
+    format!("set-hook -g {event}[{HOOK_INDEX}] {}\n", arg(command.as_bytes()))
 }
 
 #[cfg(test)]

@@ -95,6 +95,7 @@ pub fn restore(
         followers: followers(&shells, all, seen),
         results: HashMap::new(),
         said: String::new(),
+        quiet: Vec::new(),
     };
     run.mark(&shells)?;
     let done = run.move_bootstrap_aside(&shells, &situation).and_then(|()| run.make(&shells, progress)).and_then(|()| run.finish(&shells));

@@ -35,14 +35,17 @@ pub(super) fn of(state: &State, seen: &Observation, pristine: Option<&str>) -> O
 /// Moves its clients and ends it, unless somebody used it meanwhile.
 /// `said` is shown to them there.
 pub fn retire_bootstrap(server: &Server, store: &Store, retiring: &Retiring, said: &str) {
-    if !is_still_unused(server, &retiring.session, retiring.bootstrap.as_ref(), &retiring.generation) {
-        return;
-    }
     let id = &retiring.session.id;
-    let clients = match server.call(&["list-clients", "-t", id, "-F", "#{client_name}"], None, CALL_LIMIT) {
-        Ok(reply) => String::from_utf8_lossy(&reply.stdout).lines().map(str::to_owned).collect(),
-        Err(_) => Vec::new(),
-    };
+    let mut clients: Vec<String> = Vec::new();
+    // Where nobody is, nobody can have used it since it was seen; and the script looks once more that nobody came.
+    if retiring.session.attached > 0 {
+        if !is_still_unused(server, &retiring.session, retiring.bootstrap.as_ref(), &retiring.generation) {
+            return;
+        }
+        if let Ok(reply) = server.call(&["list-clients", "-t", id, "-F", "#{client_name}"], None, CALL_LIMIT) {
+            clients.extend(String::from_utf8_lossy(&reply.stdout).lines().map(str::to_owned));
+        }
+    }
     store.log(Level::Info, "restore", &format!("the unused session {id} ends"));
     let script = script::retire(id, &clients, &retiring.goto, said, &retiring.generation);
     if let Err(failure) = server.source(&script, CALL_LIMIT) {

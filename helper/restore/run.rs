@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::model::{Generation, Mark, Observation, OutcomeStatus, SeenPane, Shell, State, count};
 use crate::record::{Recorded, look, now, record_after};
 use crate::store::{Config, Level, Store};
-use crate::tmux::{Failure, Purpose, Reply, Server, announce_look, only_in};
+use crate::tmux::{Failure, HOOK_INDEX, Purpose, Reply, Server, announce_look, only_in};
 
 /// How long one tmux call of a restore may take; a server that starts runs the user's tmux.conf first.
 const CALL_LIMIT: Duration = Duration::from_secs(30);
@@ -82,6 +82,8 @@ pub(super) struct Run<'a> {
     pub(super) results: HashMap<String, Told>,
     /// What tmux said of commands that it refused.
     pub(super) said: String,
+    /// The user's own hooks that would add to what is made.
+    pub(super) quiet: Vec<&'static str>,
 }
 
 impl Run<'_> {
@@ -115,15 +117,29 @@ impl Run<'_> {
         self.store.save(&held, &loaded, &state, now()).map(drop)
     }
 
+    /// Finds the user's own hooks that would add to what is made; ours are not meant.
+    fn find_hooks(&mut self) -> Step<()> {
+        let reply = self.server.call(&["show-hooks", "-g"], None, CALL_LIMIT)?;
+        let text = String::from_utf8_lossy(&reply.stdout);
+        let set: HashSet<&str> = text
+            .lines()
+            .filter(|line| !line.contains(&format!("[{HOOK_INDEX}]")))
+            .filter_map(|line| Some(line.split_once('[')?.0))
+            .collect();
+        self.quiet = script::QUIET_HOOKS.iter().copied().filter(|hook| set.contains(hook)).collect();
+        Ok(())
+    }
+
     /// Makes the sessions, a few in each call; each has guards of its own in it.
     pub(super) fn make(&mut self, shells: &[Shell], progress: Progress) -> Step<()> {
+        self.find_hooks()?;
         let alone: Vec<&Shell> = shells.iter().filter(|shell| !self.followers.contains(&shell.id)).collect();
         for (round, some) in alone.chunks(AT_ONCE).enumerate() {
             progress(round * AT_ONCE, shells.len());
             let mut script = String::new();
             for shell in some {
                 if is_dir(shell.work_dir.as_path()) {
-                    script.push_str(&script::create(shell, &self.generation, &self.dirs[&shell.id]));
+                    script.push_str(&script::create(shell, &self.generation, &self.dirs[&shell.id], &self.quiet));
                 } else {
                     let detail = format!("its directory is missing: {}", shell.work_dir.display());
                     self.results.insert(shell.id.clone(), (OutcomeStatus::Refused, "directory_missing", detail));
@@ -214,7 +230,7 @@ impl Run<'_> {
             return Some(script::complete(shell, &live, &self.dirs[&shell.id]));
         }
         pending.tries += 1;
-        Some(script::finish(shell, &live, owners, promised, pending.tries - 1))
+        Some(script::finish(shell, &live, owners, promised, pending.tries - 1) + &script::unquiet(&session.id, &self.quiet))
     }
 
     /// Whether a shell has come back: all of it lives, under a name that is not the working one.

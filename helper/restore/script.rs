@@ -58,7 +58,8 @@ fn guarded(shell: &Shell, generation: &Generation, commands: &str) -> String {
 }
 
 /// Hooks with which users split or fill what is new. A session under restore has none of them, or each restore would add to it.
-const QUIET_HOOKS: &[&str] = &[
+/// (Only those that the user has are switched off: each costs two commands a session.)
+pub(super) const QUIET_HOOKS: &[&str] = &[
     "session-created",
     "session-renamed",
     "session-window-changed",
@@ -73,7 +74,7 @@ const QUIET_HOOKS: &[&str] = &[
 ];
 
 /// Makes the session with its windows and panes. Linked windows and what needs live ids come later: see [`finish`].
-pub(super) fn create(shell: &Shell, generation: &Generation, dirs: &Dirs) -> String {
+pub(super) fn create(shell: &Shell, generation: &Generation, dirs: &Dirs, quiet: &[&str]) -> String {
     let name = working_name(shell);
     let session = format!("={name}:");
     let mut out = String::new();
@@ -84,16 +85,19 @@ pub(super) fn create(shell: &Shell, generation: &Generation, dirs: &Dirs) -> Str
     let (width, height) = size.map_or((80, 24), |window| (window.width, window.height));
     let _ = writeln!(
         out,
-        "new-session -d -s {name} -x {width} -y {height} -c {} ; set-option -t {session} destroy-unattached off ; set-option -t {session} @sidecar-shell {} ; set-option -t {session} renumber-windows off ; set-option -w -t {session} @sidecar-blank 1",
+        "new-session -d -s {name} -x {width} -y {height} -c {} ; set-option -t {session} destroy-unattached off ; set-option -t {session} @sidecar-shell {} ; set-option -w -t {session} @sidecar-blank 1",
         format_arg(shell.work_dir.as_bytes()),
         shell.id
     );
     if own.is_empty() {
         // All its windows are linked ones; this one goes when they are there, and stands in no one's place until then.
         let free = shell.windows.iter().map(|window| window.index + 1).max().unwrap_or(0);
-        let _ = writeln!(out, "move-window -s {session} -t ={name}:{free}");
+        let _ = writeln!(
+            out,
+            "set-option -t {session} renumber-windows off ; move-window -s {session} -t ={name}:{free} ; set-option -u -t {session} renumber-windows"
+        );
     }
-    for hook in QUIET_HOOKS {
+    for hook in quiet {
         let _ = writeln!(out, "set-hook -t {session} {hook} \"\"");
     }
     // `after-new-session` ran before that.
@@ -109,8 +113,10 @@ pub(super) fn create(shell: &Shell, generation: &Generation, dirs: &Dirs) -> Str
         let target = format!("={name}:{index}");
         if at == 0 {
             // `-k`: base-index may have put it there already.
-            let _ =
-                writeln!(out, "if-shell -F -t {session} \"#{{!=:#{{window_index}},{index}}}\" {{ move-window -s {session} -t {target} }}");
+            let _ = writeln!(
+                out,
+                "if-shell -F -t {session} \"#{{!=:#{{window_index}},{index}}}\" {{ set-option -t {session} renumber-windows off ; move-window -s {session} -t {target} ; set-option -u -t {session} renumber-windows }}"
+            );
             let _ = writeln!(out, "set-option -w -u -t {target} @sidecar-blank");
             if let Some(pane) = first_pane(window) {
                 // A session's own directory and its first pane's are one option of new-session.
@@ -124,7 +130,6 @@ pub(super) fn create(shell: &Shell, generation: &Generation, dirs: &Dirs) -> Str
         }
         panes(&mut out, shell, window, &target, dirs);
     }
-    let _ = writeln!(out, "set-option -u -t {session} renumber-windows");
     if let Some(name) = wanted_names(shell).first() {
         let _ = writeln!(out, "rename-session -t {session} -- {}", format_arg(name));
     }
@@ -335,9 +340,6 @@ pub(super) fn finish(shell: &Shell, live: &Live, owners: &HashMap<&str, &str>, p
             let _ = writeln!(out, "kill-window -t {}", arg(window.id.as_bytes()));
         }
     }
-    // What was done here still has its hooks to come; the user's own are theirs again in a moment.
-    let unset: Vec<String> = QUIET_HOOKS.iter().map(|hook| format!("set-hook -u -t {} {hook}", arg(session.as_bytes()))).collect();
-    let _ = writeln!(out, "run-shell -b -d 1 -C {}", arg(unset.join(" ; ").as_bytes()));
     // The user's own value comes back; where that would end a session without a client, after the first one has come.
     let target = arg(session.as_bytes());
     let _ = writeln!(
@@ -350,6 +352,15 @@ pub(super) fn finish(shell: &Shell, live: &Live, owners: &HashMap<&str, &str>, p
         }
     }
     out
+}
+
+/// Gives a session the user's own hooks back in a moment: what was done to it still has its hooks to come.
+pub(super) fn unquiet(session: &str, quiet: &[&str]) -> String {
+    if quiet.is_empty() {
+        return String::new();
+    }
+    let unset: Vec<String> = quiet.iter().map(|hook| format!("set-hook -u -t {} {hook}", arg(session.as_bytes()))).collect();
+    format!("run-shell -b -d 1 -C {}\n", arg(unset.join(" ; ").as_bytes()))
 }
 
 /// Whether each linked window has its place in the session; one whose content neither lives nor is `promised` has none to have.
@@ -382,6 +393,8 @@ pub(super) fn retire(session: &str, clients: &[String], goto: &str, said: &str, 
         .map(|client| arg(client.as_bytes()))
         .map(|client| format!("switch-client -c {client} -t {goto}\ndisplay-message -c {client} {said}\n"))
         .collect();
-    let still_one = arg(b"#{==:#{session_windows}#{window_panes},11}");
+    let attached = if clients.is_empty() { "0" } else { "#{session_attached}" };
+    let still_so = format!("#{{==:#{{session_windows}}.#{{window_panes}}.#{{session_attached}},1.1.{attached}}}");
+    let still_one = arg(still_so.as_bytes());
     only_in(generation, &format!("if-shell -F -t {session} {still_one} {{\n{moves}kill-session -t {session}\n}}\n"))
 }

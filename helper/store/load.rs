@@ -175,6 +175,14 @@ fn complete(state: &mut State) {
     }
 }
 
+/// Whether an id stands twice in a shell's own windows and panes, as nothing that this program wrote.
+fn has_doubles(shell: &Shell) -> bool {
+    let mut ids: Vec<&str> =
+        shell.own_windows().map(|window| window.id.as_str()).chain(shell.panes().map(|pane| pane.id.as_str())).collect();
+    ids.sort_unstable();
+    ids.windows(2).any(|pair| pair[0] == pair[1])
+}
+
 fn complete_shell(shell: &mut Shell, number: usize) {
     if !is_id(&shell.id) {
         if !shell.id.is_empty() {
@@ -195,6 +203,7 @@ fn complete_shell(shell: &mut Shell, number: usize) {
         shell.windows.push(Window { active: true, automatic_rename: true, ..Window::default() });
     }
     let inherited: RawText = shell.work_dir.clone();
+    let doubled = has_doubles(shell);
     let (mut windows_taken, mut panes_taken) = (HashSet::new(), HashSet::new());
     for (at, window) in shell.windows.iter_mut().enumerate() {
         // tmux's own bounds: what lies beyond was never seen in one.
@@ -203,14 +212,14 @@ fn complete_shell(shell: &mut Shell, number: usize) {
         window.height = window.height.min(LARGEST);
         window.layout = window.layout.take().filter(Layout::is_sane);
         // One id is one window, but for its further places.
-        if !is_id(&window.id) || (!window.linked && !windows_taken.insert(window.id.clone())) {
+        if !is_id(&window.id) || (doubled && !window.linked && !windows_taken.insert(window.id.clone())) {
             window.id = format!("wn-{}-{at}", shell.id.chars().take(24).collect::<String>());
         }
         if window.panes.is_empty() && !window.linked {
             window.panes.push(Pane { active: true, ..Pane::default() });
         }
         for (within, pane) in window.panes.iter_mut().enumerate() {
-            if !is_id(&pane.id) || !panes_taken.insert(pane.id.clone()) {
+            if !is_id(&pane.id) || (doubled && !panes_taken.insert(pane.id.clone())) {
                 pane.id = format!("pn-{}-{at}-{within}", shell.id.chars().take(24).collect::<String>());
             }
             if pane.dir.is_empty() {

@@ -13,6 +13,9 @@ pub(super) const TIMER: &str = "SIDECAR_TIMER";
 /// The hidden environment variable that is set while a look is on its way: hooks start no other one.
 pub const LOOK_COMES: &str = "SIDECAR_LOOK";
 
+/// The index of every hook of ours: fixed, so that a reload replaces and never stacks, and high, so that it is nobody else's.
+pub const HOOK_INDEX: u32 = 8420;
+
 /// Sets that variable, and has tmux itself take it away again: a look that never comes (a helper that is missing, or that was
 /// ended) must not keep others from coming.
 pub fn announce_look() -> String {
