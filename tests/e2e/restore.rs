@@ -364,11 +364,15 @@ fn records_of_one_tmux_version_come_back_on_the_others() {
 #[test]
 fn floating_panes_come_back_as_panes() {
     for (version, folder) in tmux_versions() {
-        let world = World::with_tmux(&folder, 10.0);
-        if version == "3.1c" || !world.tmux(["list-commands"]).out.contains("new-pane") {
+        if version == "3.1c" {
             continue;
         }
+        let world = World::with_tmux(&folder, 10.0);
         make(&world, "web");
+        // Asked of the server that lives: it would start one that ends at once, under the feet of what follows.
+        if !world.tmux(["list-commands"]).ok().contains("new-pane") {
+            continue;
+        }
         world.tmux(["new-pane", "-t", "=web:0", "-x", "20", "-y", "5", "-c", world.folder("float").to_str().unwrap()]).ok();
         world.look();
         assert!(world.state().to_string().contains("\"floating\":true"), "{version}");
