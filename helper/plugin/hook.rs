@@ -102,10 +102,8 @@ impl Plugin<'_> {
             Event::Tick { token, interval } => self.tick(token, *interval),
             Event::Look => self.store.lock(LOCK_LIMIT).and_then(|held| self.look(&held)),
             Event::Changed(name) => {
-                // Somebody's plain `set-hook -g` takes every hook of that name, ours too. When a client comes it draws itself anyway,
-                // as tmux makes every client do when a hook is set.
                 if matches!(name.as_str(), "client-attached" | "client-session-changed") {
-                    self.set_hooks();
+                    self.repair_hooks();
                 }
                 self.coalesced_look()
             }
@@ -116,8 +114,15 @@ impl Plugin<'_> {
         }
     }
 
-    fn set_hooks(&self) {
-        if let Err(failure) = self.server.source(&hooks::set(self.helper), LOCK_LIMIT) {
+    /// Somebody's plain `set-hook -g` takes every hook of that name, ours too. They are set only where one is missing: tmux makes
+    /// every client draw itself when a hook is set.
+    fn repair_hooks(&self) {
+        let shown = self.server.call(&["show-hooks", "-g", ";", "show-hooks", "-gw"], None, LOCK_LIMIT);
+        let repaired = shown.and_then(|reply| {
+            let missing = reply.ok && hooks::is_missing(&String::from_utf8_lossy(&reply.stdout));
+            if missing { self.server.source(&hooks::set(self.helper), LOCK_LIMIT) } else { Ok(()) }
+        });
+        if let Err(failure) = repaired {
             self.store.log(Level::Warn, "hooks", &failure.to_string());
         }
     }

@@ -17,6 +17,12 @@ const LOOK_AFTER: &[&str] = &[
     "client-detached",
 ];
 
+/// Whether one of our hooks is missing in what `show-hooks -g` and `show-hooks -gw` print.
+pub(super) fn is_missing(shown: &str) -> bool {
+    let events = LOOK_AFTER.iter().chain(&["window-renamed", "session-closed"]);
+    events.map(|event| format!("{event}[{HOOK_INDEX}]")).any(|ours| !shown.lines().any(|line| line.starts_with(&ours)))
+}
+
 /// A helper call as text for `run-shell`: silent and successful whatever happens, since tmux shows what a hook prints, and its
 /// exit code, over the user's pane. `words` are put in single quotes; they may hold formats of plain values.
 ///

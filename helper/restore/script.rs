@@ -92,10 +92,7 @@ pub(super) fn create(shell: &Shell, generation: &Generation, dirs: &Dirs, quiet:
     if own.is_empty() {
         // All its windows are linked ones; this one goes when they are there, and stands in no one's place until then.
         let free = shell.windows.iter().map(|window| window.index + 1).max().unwrap_or(0);
-        let _ = writeln!(
-            out,
-            "set-option -t {session} renumber-windows off ; move-window -s {session} -t ={name}:{free} ; set-option -u -t {session} renumber-windows"
-        );
+        let _ = writeln!(out, "{}", move_window(&session, &session, &format!("={name}:{free}")));
     }
     for hook in quiet {
         let _ = writeln!(out, "set-hook -t {session} {hook} \"\"");
@@ -112,11 +109,9 @@ pub(super) fn create(shell: &Shell, generation: &Generation, dirs: &Dirs, quiet:
         taken.push(index);
         let target = format!("={name}:{index}");
         if at == 0 {
-            // `-k`: base-index may have put it there already.
-            let _ = writeln!(
-                out,
-                "if-shell -F -t {session} \"#{{!=:#{{window_index}},{index}}}\" {{ set-option -t {session} renumber-windows off ; move-window -s {session} -t {target} ; set-option -u -t {session} renumber-windows }}"
-            );
+            // base-index may have put it there already.
+            let moved = move_window(&session, &session, &target);
+            let _ = writeln!(out, "if-shell -F -t {session} \"#{{!=:#{{window_index}},{index}}}\" {{ {moved} }}");
             let _ = writeln!(out, "set-option -w -u -t {target} @sidecar-blank");
             if let Some(pane) = first_pane(window) {
                 // A session's own directory and its first pane's are one option of new-session.
@@ -175,6 +170,13 @@ fn panes(out: &mut String, shell: &Shell, window: &Window, target: &str, dirs: &
     if !window.automatic_rename {
         let _ = writeln!(out, "rename-window -t {target} -- {}", format_arg(&name_from_shown(&window.name)));
     }
+}
+
+/// Moves a window within its session, whose other windows keep their indexes whatever `renumber-windows` says.
+fn move_window(session: &str, window: &str, target: &str) -> String {
+    format!(
+        "set-option -t {session} renumber-windows off ; move-window -s {window} -t {target} ; set-option -u -t {session} renumber-windows"
+    )
 }
 
 fn free_index(taken: &[u32], wanted: u32) -> u32 {
@@ -277,12 +279,8 @@ pub(super) fn complete(shell: &Shell, live: &Live, dirs: &Dirs) -> String {
                 );
             }
             if blank.index != window.index && !taken.contains(&window.index) {
-                let _ = writeln!(
-                    out,
-                    "move-window -s {} -t {}",
-                    arg(blank.id.as_bytes()),
-                    arg(format!("{session}:{}", window.index).as_bytes())
-                );
+                let (own, id) = (arg(session.as_bytes()), arg(blank.id.as_bytes()));
+                let _ = writeln!(out, "{}", move_window(&own, &id, &arg(format!("{session}:{}", window.index).as_bytes())));
             }
             arg(blank.id.as_bytes())
         } else {

@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde_json::Value;
 use sidecar::store::Store;
 
-use super::support::{Said, World, sidecar_path, wait_for};
+use super::support::{Said, World, sidecar_path, wait_for, wait_or_tell};
 
 /// Panes in each window, in order, by session name.
 pub type Sizes = BTreeMap<String, Vec<usize>>;
@@ -63,16 +63,11 @@ impl World {
     #[track_caller]
     pub fn wait_as_it_is(&self) {
         let what = || format!("records as it is: {:?}, not {:?}, log:\n{}", self.live_sizes(), self.living_sizes(), self.log());
-        let deadline = std::time::Instant::now() + Duration::from_secs(30);
-        while self.living_sizes() != self.live_sizes()
-            || !self
-                .show_all("list-panes", "#{@sidecar-shell}:#{@sidecar-pane}")
-                .iter()
-                .all(|tags| tags.starts_with("sh-") && tags.contains(":pn-"))
-        {
-            assert!(std::time::Instant::now() < deadline, "never came true: {}", what());
-            std::thread::sleep(Duration::from_millis(10));
-        }
+        let tagged = |tags: &String| tags.starts_with("sh-") && tags.contains(":pn-");
+        wait_or_tell(what, || {
+            let same = self.living_sizes() == self.live_sizes();
+            (same && self.show_all("list-panes", "#{@sidecar-shell}:#{@sidecar-pane}").iter().all(tagged)).then_some(())
+        });
     }
 
     /// Waits until no hook is at work: the server has no children but its panes.

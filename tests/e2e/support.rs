@@ -49,13 +49,19 @@ pub fn path_tmux() -> PathBuf {
 
 /// Waits until `condition` gives something, with a deadline.
 #[track_caller]
-pub fn wait_for<T>(what: &str, mut condition: impl FnMut() -> Option<T>) -> T {
+pub fn wait_for<T>(what: &str, condition: impl FnMut() -> Option<T>) -> T {
+    wait_or_tell(|| what.to_owned(), condition)
+}
+
+/// The same, with words that are only found when they are needed.
+#[track_caller]
+pub fn wait_or_tell<T>(what: impl Fn() -> String, mut condition: impl FnMut() -> Option<T>) -> T {
     let deadline = Instant::now() + DEADLINE;
     loop {
         if let Some(value) = condition() {
             return value;
         }
-        assert!(Instant::now() < deadline, "never came true: {what}");
+        assert!(Instant::now() < deadline, "never came true: {}", what());
         std::thread::sleep(Duration::from_millis(10));
     }
 }
@@ -327,11 +333,8 @@ impl World {
     pub fn wait_recorded(&self, wanted: &[&str]) {
         let mut wanted: Vec<String> = wanted.iter().map(|&name| name.to_owned()).collect();
         wanted.sort();
-        let deadline = Instant::now() + DEADLINE;
-        while self.recorded() != wanted {
-            assert!(Instant::now() < deadline, "wanted {wanted:?}, recorded {:?}, log:\n{}", self.recorded(), self.log());
-            std::thread::sleep(Duration::from_millis(10));
-        }
+        let told = || format!("wanted {wanted:?}, recorded {:?}, log:\n{}", self.recorded(), self.log());
+        wait_or_tell(told, || (self.recorded() == wanted).then_some(()));
     }
 
     pub fn log(&self) -> String {
