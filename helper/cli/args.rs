@@ -95,6 +95,13 @@ pub(super) struct ListArgs {
 pub(super) enum PluginCommand {
     /// Set the hooks and the timer, and record what already runs; any number of times is as once
     Load,
+    /// Take every hook, key binding and option of Sidecar's out of the server; the records stay
+    Unload,
+    /// Make ~/.local/bin/sidecar a link to this program
+    Link,
+    /// Print the number by which sidecar.tmux knows a helper that it understands
+    #[command(hide = true)]
+    Api,
 }
 
 impl Command {

@@ -47,12 +47,19 @@ pub fn main() -> ExitCode {
 }
 
 fn run(cli: &Cli) -> Result<ExitCode> {
+    // These two need neither a server nor records.
+    match &cli.command {
+        Command::Plugin { command: PluginCommand::Api } => return Ok(plugin::api()),
+        Command::Plugin { command: PluginCommand::Link } => return plugin::link(),
+        _ => {}
+    }
     let context = Context::of(cli)?;
     match &cli.command {
         Command::Session { command: SessionCommand::Status { json } } => session::status(&context, *json),
         Command::Session { command: SessionCommand::Restore(options) } => session::restore(&context, options),
         Command::Shell { command: ShellCommand::List(options) } => shell::list(&context, options),
-        Command::Plugin { command: PluginCommand::Load } => plugin::load(&context),
+        Command::Plugin { command: PluginCommand::Unload } => plugin::unload(&context),
+        Command::Plugin { .. } => plugin::load(&context),
         Command::Hook { words } => Ok(hook::run(&context, words)),
     }
 }

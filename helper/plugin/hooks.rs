@@ -17,10 +17,23 @@ const LOOK_AFTER: &[&str] = &[
     "client-detached",
 ];
 
+/// The index of the hook by which sidecar.tmux shows a message to the next client.
+const MESSAGE_INDEX: u32 = 8421;
+
+/// Every event that we have a hook for.
+fn events() -> impl Iterator<Item = &'static str> {
+    LOOK_AFTER.iter().copied().chain(["window-renamed", "session-closed"])
+}
+
+/// The commands that take every hook out.
+pub(super) fn unset() -> String {
+    let ours = events().map(|event| format!("{event}[{HOOK_INDEX}]")).chain([format!("client-session-changed[{MESSAGE_INDEX}]")]);
+    ours.map(|hook| format!("set-hook -gu {hook}\n")).collect()
+}
+
 /// Whether one of our hooks is missing in what `show-hooks -g` and `show-hooks -gw` print.
 pub(super) fn is_missing(shown: &str) -> bool {
-    let events = LOOK_AFTER.iter().chain(&["window-renamed", "session-closed"]);
-    events.map(|event| format!("{event}[{HOOK_INDEX}]")).any(|ours| !shown.lines().any(|line| line.starts_with(&ours)))
+    events().map(|event| format!("{event}[{HOOK_INDEX}]")).any(|ours| !shown.lines().any(|line| line.starts_with(&ours)))
 }
 
 /// A helper call as text for `run-shell`: silent and successful whatever happens, since tmux shows what a hook prints, and its
@@ -34,13 +47,9 @@ pub(super) fn call(helper: &str, words: &[&str]) -> String {
 
 /// The commands that set every hook.
 pub(super) fn set(helper: &str) -> String {
+    let background = |words: &[&str]| look(helper, words);
     // `run-shell` expands formats; in the helper's path they are literal.
-    let helper = String::from_utf8(double_hash(helper.as_bytes())).unwrap_or_default();
-    // A storm of events starts one process: while a look is on its way, it will see what the others came for.
-    let background = |words: &[&str]| {
-        let run = format!("{} ; run-shell -b {}", announce_look(), arg(call(&helper, words).as_bytes()));
-        format!("if-shell -F \"#{{{LOOK_COMES}}}\" \"\" {}", arg(run.as_bytes()))
-    };
+    let helper = &literal(helper);
     let mut script = String::new();
     for event in LOOK_AFTER {
         script.push_str(&set_hook(event, &background(&["hook", event])));
@@ -49,10 +58,21 @@ pub(super) fn set(helper: &str) -> String {
     let renamed = format!("if-shell -F \"#{{automatic-rename}}\" \"\" {}", arg(background(&["hook", "window-renamed"]).as_bytes()));
     script.push_str(&set_hook("window-renamed", &renamed));
     // Waited for: the end of the last session ends the server, and of jobs in the background only some would get through.
-    let told = call(&helper, &["hook", "session-closed", "#{hook_session}", "#{S:x}", "#{pid}", "#{start_time}"]);
+    let told = call(helper, &["hook", "session-closed", "#{hook_session}", "#{S:x}", "#{pid}", "#{start_time}"]);
     let closed = format!("run-shell {} ; {}", arg(told.as_bytes()), background(&["hook", "session-gone"]));
     script.push_str(&set_hook("session-closed", &closed));
     script
+}
+
+/// The command that has the helper look in the background. A storm of events starts one process: while a look is on its way, it
+/// will see what the others came for.
+pub(super) fn look(helper: &str, words: &[&str]) -> String {
+    let run = format!("{} ; run-shell -b {}", announce_look(), arg(call(&literal(helper), words).as_bytes()));
+    format!("if-shell -F \"#{{{LOOK_COMES}}}\" \"\" {}", arg(run.as_bytes()))
+}
+
+fn literal(helper: &str) -> String {
+    String::from_utf8(double_hash(helper.as_bytes())).unwrap_or_default()
 }
 
 fn set_hook(event: &str, command: &str) -> String {

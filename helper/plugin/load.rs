@@ -6,7 +6,6 @@ use super::hook::Plugin;
 use super::{hooks, timer};
 use crate::error::{Error, Result};
 use crate::record::INTERVAL;
-use crate::store::Level;
 use crate::tmux::{Failure, Version};
 
 const LIMIT: Duration = Duration::from_secs(5);
@@ -21,7 +20,8 @@ pub enum Loading {
 }
 
 impl Plugin<'_> {
-    /// Sets everything up; any number of times is as once.
+    /// Sets everything up; any number of times is as once. The first look is taken in the background: tmux waits for a load before
+    /// it makes its first session.
     ///
     /// # Errors
     /// Another server answers, the server does not take the hooks, or the records can't be written: then the hooks are set all
@@ -32,19 +32,18 @@ impl Plugin<'_> {
             return Ok(Loading::TooOld(version));
         }
         self.server.check_is_ours(pid)?;
-        self.server.source(&hooks::set(self.helper), LIMIT).map_err(|failure| self.unanswered(&failure))?;
         // A new token ends the timer of an earlier load.
-        timer::arm(self.server, self.helper, INTERVAL, INTERVAL, None).map_err(|failure| self.unanswered(&failure))?;
-        match self.coalesced_look() {
-            // tmux.conf is read before the first session is made, and some servers without one answer nothing: the hooks are set,
-            // and will look when there is something to see.
-            Err(error) if error.code == "no_answer" => self.store.log(Level::Info, "load", &error.message),
-            looked => looked?,
+        let timer = timer::round(self.helper, INTERVAL, INTERVAL).commands();
+        let script = format!("{}{timer}\n{}\n", hooks::set(self.helper), hooks::look(self.helper, &["hook", "load"]));
+        self.server.source(&script, LIMIT).map_err(|failure| self.unanswered(&failure))?;
+        match self.store.unwritable() {
+            Some(why) => Err(Error::failed("state_unwritable", format!("cannot write the records: {why}"))
+                .hint("nothing is recorded until that is mended; it goes on trying")),
+            None => Ok(Loading::Done),
         }
-        Ok(Loading::Done)
     }
 
-    fn unanswered(&self, failure: &Failure) -> Error {
+    pub(super) fn unanswered(&self, failure: &Failure) -> Error {
         Error::failed("no_answer", format!("cannot set up the plugin in the tmux server at {}: {failure}", self.server.socket().display()))
     }
 }

@@ -14,12 +14,16 @@ const LATE: EpochMs = 5_000;
 
 /// Arms a round `delay` seconds from now; with `only_if`, unless a newer timer took over. Gives whether it is armed.
 pub(super) fn arm(server: &Server, helper: &str, interval: f64, delay: f64, only_if: Option<&str>) -> Result<bool, Failure> {
+    let next = Rearm { only_if: only_if.map(str::to_owned), ..round(helper, interval, delay) };
+    Ok(server.arm(&next, LIMIT)? == next.token)
+}
+
+/// A round of a new timer, `delay` seconds from now.
+pub(super) fn round(helper: &str, interval: f64, delay: f64) -> Rearm {
     let due = now().saturating_add(millis(delay));
     let unique = getrandom::u32().unwrap_or_default();
     let token = format!("{due}.{}.{unique:08x}", millis(interval));
-    let rearm =
-        Rearm { only_if: only_if.map(str::to_owned), command: call(helper, &["hook", "tick", &token]), token: token.clone(), delay };
-    Ok(server.arm(&rearm, LIMIT)? == token)
+    Rearm { only_if: None, command: call(helper, &["hook", "tick", &token]), token, delay }
 }
 
 fn millis(seconds: f64) -> EpochMs {
@@ -40,8 +44,11 @@ pub(super) fn interval_of(token: &str) -> Option<f64> {
 }
 
 /// When the next round must be armed anew, in seconds from now: no timer of this interval runs, or a look is wanted before its
-/// next round.
+/// next round. An empty token means that the plugin is not loaded, or is no longer: a late look must not bring it back.
 pub(super) fn needed(token: &str, settings: Settings, wanted_at: Option<EpochMs>, now: EpochMs) -> Option<f64> {
+    if token.is_empty() {
+        return None;
+    }
     let interval = millis(settings.interval);
     // A token from far ahead was made by a clock that has been set back since.
     let on_time =
@@ -67,7 +74,7 @@ mod tests {
     fn a_timer_is_armed_where_none_runs() {
         let now = 1_000_000;
         for (token, wanted_at, delay) in [
-            ("", None, Some(15.0)),
+            ("", None, None),
             ("junk", None, Some(15.0)),
             ("1010000.15000.0a", None, None),
             // One round late and more: it is gone.
@@ -78,7 +85,8 @@ mod tests {
             ("1010000.60000.0a", None, Some(15.0)),
             ("1010000.15000.0a", Some(1_002_000), Some(2.02)),
             ("1001000.15000.0a", Some(1_002_000), None),
-            ("", Some(1_002_000), Some(2.02)),
+            ("", Some(1_002_000), None),
+            ("junk", Some(1_002_000), Some(2.02)),
             ("1010000.15000.0a", Some(900_000), Some(0.02)),
         ] {
             let needed = needed(token, EVERY_15_S, wanted_at, now);

@@ -22,6 +22,14 @@ pub use lock::{Lock, Turn};
 use crate::error::Result;
 use crate::model::{Hint, JournalEntry, State};
 
+/// The user's home.
+///
+/// # Errors
+/// `HOME` is no absolute path, and the user database knows none.
+pub fn home() -> Result<PathBuf> {
+    paths::home()
+}
+
 /// The store of one server of one host.
 #[derive(Clone, Debug)]
 pub struct Store {
@@ -125,7 +133,12 @@ impl Store {
 
     /// Why records are not being written, as far as the log or the folder tell; `None` if all is well.
     pub fn trouble(&self) -> Option<String> {
-        log::last_error(&self.dir, self.last_look()).or_else(|| paths::unwritable(&self.dir))
+        log::last_error(&self.dir, self.last_look()).or_else(|| self.unwritable())
+    }
+
+    /// Why the folder can't be written, told without writing.
+    pub fn unwritable(&self) -> Option<String> {
+        paths::unwritable(&self.dir)
     }
 
     /// Notes, for people, that a complete look took place now: the lock file's time, which is not content.

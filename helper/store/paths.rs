@@ -21,13 +21,17 @@ fn base(variable: &str, below_home: &str) -> Result<PathBuf> {
     if let Some(dir) = std::env::var_os(variable).map(PathBuf::from).filter(|dir| dir.is_absolute()) {
         return Ok(dir.join("sidecar"));
     }
+    Ok(home()?.join(below_home).join("sidecar"))
+}
+
+/// The user's home: `HOME`, else what the user database says.
+pub(super) fn home() -> Result<PathBuf> {
     let passwd = || nix::unistd::User::from_uid(nix::unistd::getuid()).ok().flatten().map(|user| user.dir);
-    match std::env::var_os("HOME").map(PathBuf::from).or_else(passwd).filter(|dir| dir.is_absolute()) {
-        Some(home) => Ok(home.join(below_home).join("sidecar")),
-        None => {
-            Err(Error::failed("no_home", format!("no place for files: neither {variable} nor HOME is an absolute path")).hint("set HOME"))
-        }
-    }
+    std::env::var_os("HOME")
+        .map(PathBuf::from)
+        .or_else(passwd)
+        .filter(|dir| dir.is_absolute())
+        .ok_or_else(|| Error::failed("no_home", "no place for files: HOME is no absolute path").hint("set HOME"))
 }
 
 /// `<root>/<host>/<server>`.

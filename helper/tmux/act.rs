@@ -8,7 +8,7 @@ use super::server::Server;
 use crate::model::{Generation, Screen};
 
 /// The hidden environment variable that holds the timer's token. Not an `@option`: setting one redraws every client.
-pub(super) const TIMER: &str = "SIDECAR_TIMER";
+pub const TIMER: &str = "SIDECAR_TIMER";
 
 /// The hidden environment variable that is set while a look is on its way: hooks start no other one.
 pub const LOOK_COMES: &str = "SIDECAR_LOOK";
@@ -39,6 +39,14 @@ pub struct Rearm {
     pub delay: f64,
     /// What tmux's `run-shell` runs then.
     pub command: String,
+}
+
+impl Rearm {
+    /// The commands that arm it, whatever timer there is.
+    pub fn commands(&self) -> String {
+        let command = quote::arg(&quote::double_hash(self.command.as_bytes()));
+        format!("set-environment -gh {TIMER} {} ; run-shell -b -d {:.3} {command}", self.token, self.delay)
+    }
 }
 
 impl Server {
@@ -111,10 +119,9 @@ impl Server {
     /// # Errors
     /// As for any call.
     pub fn arm(&self, rearm: &Rearm, limit: Duration) -> Result<String, Failure> {
-        let command = quote::double_hash(rearm.command.as_bytes());
-        let arm = format!("set-environment -gh {TIMER} {} ; run-shell -b -d {:.3} {}", rearm.token, rearm.delay, quote::arg(&command));
         let guard = rearm.only_if.as_ref().map_or_else(|| "1".to_owned(), |token| format!("#{{==:#{{{TIMER}}},{token}}}"));
-        let reply = self.call(&["if-shell", "-F", &guard, &arm, ";", "display-message", "-p", &format!("#{{{TIMER}}}")], None, limit)?;
+        let reply =
+            self.call(&["if-shell", "-F", &guard, &rearm.commands(), ";", "display-message", "-p", &format!("#{{{TIMER}}}")], None, limit)?;
         if reply.ok { Ok(text(&reply.stdout)) } else { Err(Failure::Other(reply.stderr)) }
     }
 

@@ -67,6 +67,19 @@ impl Server {
     /// # Errors
     /// The server did not start, or did not finish its tmux.conf in time.
     pub fn start_and_hold(&self, limit: Duration) -> Result<Held, Failure> {
+        let mut started = self.try_start(limit);
+        // A server that is just ending takes a client and drops it. When it is gone, the next client starts another one.
+        for _ in 0..20 {
+            match &started {
+                Err(failure) if failure.is_of_an_ending_server() => std::thread::sleep(Duration::from_millis(50)),
+                _ => break,
+            }
+            started = self.try_start(limit);
+        }
+        started
+    }
+
+    fn try_start(&self, limit: Duration) -> Result<Held, Failure> {
         let commands = ["start-server", ";", "display-message", "-p", "#{exit-unattached}", ";", "source-file", "-"].map(OsStr::new);
         let mut child = self
             .command(&self.start_options().into_iter().chain(commands).collect::<Vec<_>>())?

@@ -9,7 +9,7 @@ mod quote;
 mod server;
 mod version;
 
-pub use act::{HOOK_INDEX, LOOK_COMES, Rearm, announce_look, only_in};
+pub use act::{HOOK_INDEX, LOOK_COMES, Rearm, TIMER, announce_look, only_in};
 pub use client::{Failure, Held, Reply};
 pub use inspect::session as inspect_again;
 pub use look::{Purpose, look_argv};

@@ -22,6 +22,7 @@ fn main() {
     for (sessions, rounds) in [(2, 200), (20, 100), (100, 40)] {
         looks(sessions, rounds);
     }
+    loading(40);
     restores(20, 9);
     status(1000, 60);
 }
@@ -91,6 +92,45 @@ fn looks(count: usize, rounds: usize) {
         },
     );
     report("the timer's look, which arms the next", panes, pair, None);
+}
+
+/// tmux's own start, with an empty tmux.conf and with one that loads the plugin by a helper that it built.
+fn loading(rounds: usize) {
+    let bare = World::bare();
+    std::fs::write(bare.home().join(".tmux.conf"), "").unwrap();
+    let world = World::bare();
+    let plugin = built_plugin(&world);
+    std::fs::write(world.home().join(".tmux.conf"), format!("run-shell '{}'\n", plugin.join("sidecar.tmux").display())).unwrap();
+    let start = |world: &World| {
+        let took = time(world.command("tmux").args(["new-session", "-d"]));
+        calm(world);
+        world.crash();
+        took
+    };
+    let (alone, ours) = alternate(rounds, |_| start(&bare), |_| start(&world));
+    let beside = millis(ours) - millis(alone);
+    let verdict = if beside <= 50.0 { "" } else { "   OVER" };
+    println!(
+        "{:<44} {:>6} {:>13.2} {:>12.2} {:>8}   ≤ 50 ms beside it{verdict}",
+        "tmux's start, with the plugin",
+        1,
+        millis(alone),
+        millis(ours),
+        format!("+{beside:.1} ms")
+    );
+}
+
+/// A checkout of the plugin, with the helper where `scripts/build` puts it.
+fn built_plugin(world: &World) -> std::path::PathBuf {
+    let plugin = world.folder("sidecar.tmux");
+    let checkout = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    for name in ["sidecar.tmux", "scripts", "helper", "Cargo.toml", "Cargo.lock"] {
+        assert!(Command::new("cp").arg("-r").arg(checkout.join(name)).arg(&plugin).status().unwrap().success());
+    }
+    let put = r#"root=$1; . "$root/scripts/helper.sh"; mkdir "$root/bin" && cp "$2" "$built" && stamp >"$built.stamp" && is_built"#;
+    let status = world.command("sh").args(["-c", put, "sh"]).arg(&plugin).arg(sidecar_path()).status().unwrap();
+    assert!(status.success());
+    plugin
 }
 
 /// A restore into a running server against the bare commands that made the sessions.

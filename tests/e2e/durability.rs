@@ -163,7 +163,7 @@ fn a_state_folder_that_cannot_be_made_is_told_and_tmux_goes_on() {
         assert_eq!(status.code, 0, "{status:?}");
         assert!(status.out.contains("records are not being written") && status.out.contains(why), "{status:?}");
         // And the first client is told to look there.
-        assert!(world.tmux(["show-hooks", "-g"]).ok().contains("the helper could not start recording"));
+        assert!(world.tmux(["show-hooks", "-g"]).ok().contains("sidecar: cannot write the records: "));
         assert_eq!(world.show("#{session_name}"), "work");
     }
 }

@@ -190,7 +190,7 @@ impl World {
         command
     }
 
-    fn tmux_program(&self) -> PathBuf {
+    pub fn tmux_program(&self) -> PathBuf {
         self.tmux_dir.as_ref().map_or_else(|| PathBuf::from("tmux"), |folder| folder.join("tmux"))
     }
 
@@ -293,6 +293,7 @@ impl World {
     }
 
     pub fn signal(&self, pid: i32, signal: &str) {
+        assert!(pid > 1, "a process of this world: {pid}");
         let status = self.command("/bin/kill").arg(format!("-{signal}")).arg(pid.to_string()).stderr(Stdio::null()).status().unwrap();
         let _ = status;
     }
