@@ -53,6 +53,8 @@ pub struct SeenSession {
     pub project: Option<RawText>,
     /// Its directory's linked git worktree.
     pub worktree: Option<RawText>,
+    /// The branch of that worktree.
+    pub branch: Option<String>,
     /// Its windows, by index.
     pub windows: Vec<SeenWindow>,
 }

@@ -34,6 +34,9 @@ pub struct Shell {
     /// The linked git worktree that `work_dir` lies in, if it is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub worktree: Option<RawText>,
+    /// The branch of that worktree, by which it can be brought back.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub branch: Option<String>,
     /// The session group that it belongs to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
@@ -243,6 +246,11 @@ impl Shell {
     /// Whether the last look at generation `generation` found it.
     pub fn lives_in(&self, generation: &Generation) -> bool {
         self.seen.as_ref().is_some_and(|seen| &seen.generation == generation)
+    }
+
+    /// What its display name is unique in: the main checkout of its git repository, else its directory.
+    pub fn home(&self) -> &RawText {
+        self.project.as_ref().unwrap_or(&self.work_dir)
     }
 
     /// The windows whose content stands in this record.

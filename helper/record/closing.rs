@@ -1,13 +1,27 @@
 //! Who was closed, who died, and how long a tombstone stands.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use super::observe::Rules;
 use crate::model::{Closing, Ended, EpochMs, Generation, Hint, Mark, Observation, Reason, Shell, State, Tombstone};
+use crate::store::Config;
 
-/// Tombstones of closed shells are kept to this number; the oldest go first.
-const CLOSED_KEPT: usize = 200;
+/// What becomes of tombstones with time.
+#[derive(Clone, Copy, Debug)]
+pub struct Keep {
+    /// How long one stands; `None` for ever.
+    pub retention: Option<Duration>,
+    /// How many of closed shells are kept, the newest; those that the user forgot or deleted are not counted.
+    pub closed: usize,
+}
+
+impl Keep {
+    /// As the user has configured it.
+    pub fn of(config: &Config) -> Self {
+        Self { retention: config.retention, closed: config.closed_tombstones }
+    }
+}
 
 /// What a look made of a mark on something that it did not find.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,7 +83,7 @@ fn group_lives_on(shell: &Shell, seen: &Observation) -> bool {
 }
 
 /// Makes a tombstone of a shell.
-pub(super) fn bury(state: &mut State, mut shell: Shell, reason: Reason, at: EpochMs) {
+pub fn bury(state: &mut State, mut shell: Shell, reason: Reason, at: EpochMs) {
     shell.missing = None;
     shell.closing = None;
     shell.deleting = None;
@@ -137,16 +151,21 @@ fn clock_is_wrong(state: &State, now: EpochMs) -> bool {
     shells.chain(tombstones).max().is_some_and(|latest| latest > now + 60_000)
 }
 
-/// Removes the tombstones whose time is over, unless the clock is plainly wrong, and the oldest of too many closed ones.
-pub fn purge(state: &mut State, retention: Option<Duration>, now: EpochMs) {
-    if !clock_is_wrong(state, now) {
-        state.tombstones.retain(|tombstone| expires_at(tombstone, retention).is_none_or(|at| at > now));
+/// Removes the tombstones whose time is over and the oldest of too many closed ones; not those in `running`, and nothing while the
+/// clock is plainly wrong.
+pub fn purge(state: &mut State, keep: Keep, now: EpochMs, running: &dyn Fn(&str) -> bool) {
+    if clock_is_wrong(state, now) {
+        return;
     }
-    let mut closed: Vec<EpochMs> =
-        state.tombstones.iter().filter(|tombstone| tombstone.reason == Reason::Closed).map(|tombstone| tombstone.deleted_at).collect();
-    if closed.len() > CLOSED_KEPT {
-        closed.sort_unstable();
-        let oldest_kept = closed[closed.len() - CLOSED_KEPT];
-        state.tombstones.retain(|tombstone| tombstone.reason != Reason::Closed || tombstone.deleted_at >= oldest_kept);
+    let stands = |tombstone: &Tombstone| running(&tombstone.shell.id) || expires_at(tombstone, keep.retention).is_none_or(|at| at > now);
+    state.tombstones.retain(stands);
+    let mut closed: Vec<(EpochMs, usize)> = Vec::new();
+    for (at, tombstone) in state.tombstones.iter().enumerate().filter(|(_, tombstone)| tombstone.reason == Reason::Closed) {
+        closed.push((tombstone.deleted_at, at));
     }
+    closed.sort_unstable();
+    closed.truncate(closed.len().saturating_sub(keep.closed));
+    let too_many: HashSet<usize> = closed.into_iter().map(|(_, at)| at).collect();
+    let mut at = 0..;
+    state.tombstones.retain(|_| at.next().is_none_or(|at| !too_many.contains(&at)));
 }

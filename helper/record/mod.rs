@@ -13,10 +13,10 @@ mod take;
 mod tests;
 mod windows;
 
-pub use closing::{Endings, bury_deleted, expires_at, purge};
+pub use closing::{Endings, Keep, bury, bury_deleted, expires_at, purge};
 pub use observe::{Changes, Rules, Tags, observe};
 pub use pristine::MOVED_ASIDE;
-pub use project::of as project_of;
+pub use project::{line_to_bring_back, of as project_of};
 pub use take::{
     ANSWER_LIMIT, INTERVAL, RandomIds, Recorded, Settings, add_projects, decide, is_still_unused, look, now, record, record_after,
     stuck_generations,

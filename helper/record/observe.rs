@@ -1,9 +1,8 @@
 //! One look and the old records make the new records.
 
-use std::collections::HashMap;
-use std::time::Duration;
+use std::collections::{HashMap, HashSet};
 
-use super::closing::{Ripeness, apply_hints, bury, close_missing, purge, ripen};
+use super::closing::{Keep, Ripeness, apply_hints, bury, close_missing, purge, ripen};
 use super::matching::{Match, match_sessions};
 use super::pristine::{self, Verdict};
 use super::windows::Known;
@@ -15,8 +14,8 @@ pub struct Rules {
     pub now: EpochMs,
     /// How long something must be missing, in ms, before a look may take it from the records.
     pub grace: EpochMs,
-    /// How long a tombstone stands; `None` for ever.
-    pub retention: Option<Duration>,
+    /// What becomes of tombstones.
+    pub keep: Keep,
     /// Session names that are never recorded.
     pub ignored: Box<dyn Fn(&str) -> bool>,
     /// Recorded generations of other servers that still live.
@@ -70,6 +69,8 @@ pub fn observe(old: State, seen: &Observation, hints: &[Hint], screen: Option<&S
     let matches = match_sessions(&state, seen, &rules.stuck, &rules.ignored);
     let starting = starting_bootstrap(seen, &matches, rules, &mut wanted_at);
     let unused = unused_bootstrap(&mut state, seen, &matches, screen, rules, &mut wanted_at);
+
+    let running: HashSet<String> = forgotten_but_running(&state, &matches);
 
     // The records as they stood, to read from while the new ones are made.
     let before = std::mem::take(&mut state.shells);
@@ -138,12 +139,18 @@ pub fn observe(old: State, seen: &Observation, hints: &[Hint], screen: Option<&S
         }
     }
     state.shells.extend(fresh);
-    purge(&mut state, rules.retention, rules.now);
+    purge(&mut state, rules.keep, rules.now, &|id| running.contains(id));
     state.generation = Some(seen.generation.clone());
     let ripens = earliest_mark(&state, seen, rules);
     let wanted_at = [wanted_at, ripens].into_iter().flatten().min();
     let pristine = unused.map(|at| seen.sessions[at].id.clone());
     Changes { state, tags, notes, pristine, wanted_at }
+}
+
+/// The shells whose session runs on unrecorded: as long as it does, its tombstone says so.
+fn forgotten_but_running(state: &State, matches: &[Match]) -> HashSet<String> {
+    let forgotten = matches.iter().filter_map(|found| if let Match::Forgotten(at) = found { Some(*at) } else { None });
+    forgotten.map(|at| state.tombstones[at].shell.id.clone()).collect()
 }
 
 /// A tombstone that says closed while its session lives is wrong.
@@ -274,9 +281,12 @@ fn rename(shell: &mut Shell, shown: &str) {
 
 fn fill(mut shell: Shell, at: usize, session: &SeenSession, known: &Known, homes: &HashMap<String, usize>, old: Option<&Shell>) -> Shell {
     if !session.path.is_empty() {
+        if session.project.is_some() || session.path != shell.work_dir {
+            shell.project.clone_from(&session.project);
+            shell.worktree.clone_from(&session.worktree);
+            shell.branch.clone_from(&session.branch);
+        }
         shell.work_dir = session.path.clone();
-        shell.project.clone_from(&session.project);
-        shell.worktree.clone_from(&session.worktree);
     }
     shell.group = (!session.group.is_empty()).then(|| session.group.clone());
     if session.last_attached > 0 {

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::closing::Keep;
 use super::observe::{Changes, Rules, observe};
 use super::pristine::Verdict;
 use super::{journal, pristine, project};
@@ -93,10 +94,12 @@ pub fn look(server: &Server, purpose: Purpose) -> Result<Observation> {
     Ok(seen)
 }
 
-/// Finds each session's project and worktree.
+/// Finds each session's project, worktree and branch.
 pub fn add_projects(seen: &mut Observation) {
-    for session in &mut seen.sessions {
+    // Of a directory that is gone the record knows more than the folders above it.
+    for session in seen.sessions.iter_mut().filter(|session| session.path.as_path().is_dir()) {
         (session.project, session.worktree) = project::of(session.path.as_path());
+        session.branch = session.worktree.as_ref().and_then(|worktree| project::branch_of(worktree.as_path()));
     }
 }
 
@@ -107,7 +110,7 @@ pub fn decide(server: &Server, config: &Config, old: State, seen: &Observation, 
     let rules = Rules {
         now: now(),
         grace: Settings::of(seen).grace,
-        retention: config.retention,
+        keep: Keep::of(config),
         ignored: Box::new(move |name| ignored.ignores(name)),
         stuck: stuck_generations(&old, Some(&seen.generation)),
     };

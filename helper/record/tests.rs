@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 
+use super::closing::Keep;
 use super::observe::{Changes, Rules, observe};
 use crate::model::*;
 
@@ -19,7 +20,13 @@ impl Ids for Counted {
 const GRACE: EpochMs = 10_000;
 
 fn rules(now: EpochMs) -> Rules {
-    Rules { now, grace: GRACE, retention: None, ignored: Box::new(|name| name.starts_with("tmp-")), stuck: Vec::new() }
+    Rules {
+        now,
+        grace: GRACE,
+        keep: Keep { retention: None, closed: 200 },
+        ignored: Box::new(|name| name.starts_with("tmp-")),
+        stuck: Vec::new(),
+    }
 }
 
 fn generation(life: i32) -> Generation {
@@ -266,7 +273,7 @@ fn nothing_is_purged_while_the_clock_is_plainly_wrong() {
         ..State::default()
     };
     let kept = |now| {
-        let rules = Rules { retention: Some(std::time::Duration::from_secs(14 * 86_400)), ..rules(now) };
+        let rules = Rules { keep: Keep { retention: Some(std::time::Duration::from_secs(14 * 86_400)), closed: 200 }, ..rules(now) };
         observe(state.clone(), &seen(1, Vec::new()), &[], None, &rules, &mut Counted(0)).state.tombstones.len()
     };
     assert_eq!(kept(113 * day), 1);

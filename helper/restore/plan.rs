@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use crate::model::{Action, Ended, EpochMs, Generation, Hint, Observation, Plan, Policy, ServerReport, ServerState, Shell, State, Step};
-use crate::record::Endings;
+use crate::record::{Endings, line_to_bring_back};
 
 /// What a plan is made from.
 pub struct Facts<'a> {
@@ -125,7 +125,7 @@ fn verdict(shell: &Shell, facts: &Facts, endings: &Endings) -> (Action, &'static
         );
     }
     if !(facts.is_dir)(shell.work_dir.as_path()) {
-        return (Action::Refuse, "directory_missing", format!("its directory is missing: {}", shell.work_dir.display()));
+        return (Action::Refuse, "directory_missing", missing_words(shell, facts));
     }
     let panes = shell.panes().count();
     if panes > 0 && shell.panes().all(|pane| pane.run.is_some()) {
@@ -139,6 +139,17 @@ fn verdict(shell: &Shell, facts: &Facts, endings: &Endings) -> (Action, &'static
         }
         Ended::Died if lost > 0 => (Action::RecreateShell, "pane_directory_missing", format!("it died with its server{with}")),
         Ended::Died => (Action::RecreateShell, "died_with_server", "it died with its server".into()),
+    }
+}
+
+/// A worktree that was removed can be brought back.
+fn missing_words(shell: &Shell, facts: &Facts) -> String {
+    let missing = format!("its directory is missing: {}", shell.work_dir.display());
+    match (&shell.project, &shell.worktree) {
+        (Some(main), Some(worktree)) if !(facts.is_dir)(worktree.as_path()) => {
+            format!("{missing}. {} brings it back", line_to_bring_back(main.as_path(), worktree.as_path(), shell.branch.as_deref()))
+        }
+        _ => missing,
     }
 }
 

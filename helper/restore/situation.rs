@@ -9,7 +9,7 @@ use super::plan::{Facts, plan};
 use crate::agents::process;
 use crate::error::{Error, Result};
 use crate::model::{Generation, Hint, Observation, Plan, ServerReport, ServerState, Shell, State};
-use crate::record::{ANSWER_LIMIT, RandomIds, bury_deleted, decide, now, purge, stuck_generations};
+use crate::record::{ANSWER_LIMIT, Keep, RandomIds, bury_deleted, decide, now, purge, stuck_generations};
 use crate::store::{Config, Loaded, Store};
 use crate::tmux::{Failure, Purpose, Server};
 
@@ -70,7 +70,7 @@ pub fn situation(server: &Server, store: &Store, config: &Config) -> Result<Situ
     } else {
         let mut state = state;
         bury_deleted(&mut state);
-        purge(&mut state, config.retention, now());
+        purge(&mut state, Keep::of(config), now(), &|_| false);
         (None, state, None)
     };
     Ok(Situation { notices, writable, lived, state, seen, hints, server: report, stuck, pristine })

@@ -12,6 +12,8 @@ use super::paths::config_file;
 pub struct Config {
     /// How long a tombstone stands; `None` for ever.
     pub retention: Option<Duration>,
+    /// How many tombstones of closed shells are kept.
+    pub closed_tombstones: usize,
     /// Patterns (`*`, `?`) of session names that are never recorded.
     pub ignore: Vec<String>,
     /// `restore.resumeAgents`: `off`, `ask` or `auto`.
@@ -21,11 +23,18 @@ pub struct Config {
 }
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+const DEFAULT_CLOSED: usize = 200;
 const DEFAULT_RETENTION: Duration = Duration::from_secs(14 * 24 * 60 * 60);
 
 impl Default for Config {
     fn default() -> Self {
-        Self { retention: Some(DEFAULT_RETENTION), ignore: Vec::new(), resume_agents: "ask".into(), warnings: Vec::new() }
+        Self {
+            retention: Some(DEFAULT_RETENTION),
+            closed_tombstones: DEFAULT_CLOSED,
+            ignore: Vec::new(),
+            resume_agents: "ask".into(),
+            warnings: Vec::new(),
+        }
     }
 }
 
@@ -55,7 +64,7 @@ impl Config {
         };
         for (group, keys) in groups {
             let known: &[&str] = match group.as_str() {
-                "shells" => &["tombstoneRetention", "ignore"],
+                "shells" => &["tombstoneRetention", "closedTombstones", "ignore"],
                 "restore" => &["resumeAgents", "recreateShells", "programs"],
                 _ => &[],
             };
@@ -75,6 +84,12 @@ impl Config {
             match value.as_str().and_then(parse_retention) {
                 Some(retention) => config.retention = retention,
                 None => warn("shells.tombstoneRetention", value, "a time like \"14d\", \"36h\" or \"forever\""),
+            }
+        }
+        if let Some(value) = at("shells", "closedTombstones") {
+            match value.as_u64().and_then(|number| usize::try_from(number).ok()) {
+                Some(number) => config.closed_tombstones = number,
+                None => warn("shells.closedTombstones", value, "a whole number"),
             }
         }
         if let Some(value) = at("shells", "ignore") {
