@@ -106,6 +106,14 @@ pub fn logical_directory(pid: i32) -> Option<PathBuf> {
     Some(Path::new(std::ffi::OsStr::from_bytes(value)).to_owned())
 }
 
+/// Whether what reads this terminal gets whole lines, as the terminal edits them, and not each key, as the line editor of a shell at
+/// its prompt does; `None` where that can't be told.
+pub fn reads_lines(tty: &Path) -> Option<bool> {
+    let tty = fs_err::File::open(tty).ok()?;
+    let mode = nix::sys::termios::tcgetattr(tty.file()).ok()?;
+    Some(mode.local_flags.contains(nix::sys::termios::LocalFlags::ICANON))
+}
+
 /// Whether it has a living child; `None` where that can't be told.
 pub fn has_child(pid: i32) -> Option<bool> {
     if let Ok(children) = fs_err::read_to_string(format!("/proc/{pid}/task/{pid}/children")) {

@@ -16,21 +16,22 @@ pub enum NoTarget<'a> {
 ///
 /// # Errors
 /// None or several.
-pub fn find_shell<'a>(shells: &'a [Shell], target: &str) -> Result<&'a Shell, NoTarget<'a>> {
-    if let Some(shell) = shells.iter().find(|shell| shell.id == target) {
+pub fn find_shell<'a>(shells: impl Iterator<Item = &'a Shell> + Clone, target: &str) -> Result<&'a Shell, NoTarget<'a>> {
+    if let Some(shell) = shells.clone().find(|shell| shell.id == target) {
         return Ok(shell);
     }
     let named_now = |shell: &Shell| shell.session == target || shell.seen_as.as_deref() == Some(target) || shell.name == target;
     let made_as = |shell: &Shell| shell.made_as == target;
     for fits in [&named_now as &dyn Fn(&Shell) -> bool, &made_as] {
-        let found: Vec<&Shell> = shells.iter().filter(|shell| fits(shell)).collect();
+        let found: Vec<&Shell> = shells.clone().filter(|shell| fits(shell)).collect();
         match found.as_slice() {
             [] => {}
             [only] => return Ok(only),
             _ => return Err(NoTarget::Several(found)),
         }
     }
-    Err(NoTarget::Unknown(shells.iter().map(|shell| shell.session.as_str()).filter(|name| is_near(name, target)).min()))
+    let names = shells.flat_map(|shell| [shell.name.as_str(), shell.session.as_str()]);
+    Err(NoTarget::Unknown(names.filter(|name| is_near(name, target)).min()))
 }
 
 /// Close enough to be a slip of the hand: one character more, fewer or other, or two swapped.
@@ -59,11 +60,11 @@ mod tests {
         let shells =
             [shell("sh-0001", "p-1", "p-1"), shell("sh-0002", "p-10", "old"), shell("sh-0003", "old", "x"), shell("sh-0004", "y", "x")];
         for (target, id) in [("p-1", "sh-0001"), ("sh-0002", "sh-0002"), ("old", "sh-0003")] {
-            assert_eq!(find_shell(&shells, target).map(|shell| shell.id.as_str()), Ok(id), "{target}");
+            assert_eq!(find_shell(shells.iter(), target).map(|shell| shell.id.as_str()), Ok(id), "{target}");
         }
-        assert_eq!(find_shell(&shells, "x"), Err(NoTarget::Several(vec![&shells[2], &shells[3]])));
-        assert_eq!(find_shell(&shells, "p-11"), Err(NoTarget::Unknown(Some("p-1"))));
-        assert_eq!(find_shell(&shells, "p"), Err(NoTarget::Unknown(None)));
+        assert_eq!(find_shell(shells.iter(), "x"), Err(NoTarget::Several(vec![&shells[2], &shells[3]])));
+        assert_eq!(find_shell(shells.iter(), "p-11"), Err(NoTarget::Unknown(Some("p-1"))));
+        assert_eq!(find_shell(shells.iter(), "p"), Err(NoTarget::Unknown(None)));
     }
 
     #[test]

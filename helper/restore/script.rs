@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use super::situation::{is_dir, resolve};
 use crate::model::{Generation, Pane, RawText, SeenSession, SeenWindow, Shell, Window};
 use crate::record::MOVED_ASIDE;
-use crate::tmux::{arg, double_hash, name_from_shown, only_in};
+use crate::tmux::{arg, format_arg, keep_unattached, name_from_shown, only_in};
 
 /// The name that a session has while it is made. Ids are plain, so it is exact in any target.
 pub(super) fn working_name(shell: &Shell) -> String {
@@ -44,11 +44,6 @@ pub(super) fn pane_dir(shell: &Shell, pane: &Pane) -> RawText {
 
 /// Where each pane of a shell opens, by the pane's id.
 pub(super) type Dirs = HashMap<String, RawText>;
-
-/// A format argument: `#` made literal, then quoted.
-fn format_arg(bytes: &[u8]) -> String {
-    arg(&double_hash(bytes))
-}
 
 /// Commands that are carried out only as long as no session has the shell's id, in the server of this generation alone.
 fn guarded(shell: &Shell, generation: &Generation, commands: &str) -> String {
@@ -339,11 +334,7 @@ pub(super) fn finish(shell: &Shell, live: &Live, owners: &HashMap<&str, &str>, p
         }
     }
     // The user's own value comes back; where that would end a session without a client, after the first one has come.
-    let target = arg(session.as_bytes());
-    let _ = writeln!(
-        out,
-        "set-option -u -t {target} destroy-unattached ; if-shell -F -t {target} \"#{{||:#{{==:#{{destroy-unattached}},0}},#{{==:#{{destroy-unattached}},off}}}}\" {{ set-option -q -u -t {target} @sidecar-kept }} {{ set-option -t {target} destroy-unattached off ; set-option -t {target} @sidecar-kept 1 }}"
-    );
+    let _ = writeln!(out, "{}", keep_unattached(&arg(session.as_bytes())));
     if live.session.name == working_name(shell) {
         if let Some(name) = wanted_names(shell).get(attempt) {
             let _ = writeln!(out, "rename-session -t {} -- {}", arg(session.as_bytes()), format_arg(name));

@@ -28,6 +28,14 @@ pub fn only_in(generation: &Generation, commands: &str) -> String {
     format!("if-shell -F {} {{\n{commands}}}\n", quote::arg(guard.as_bytes()))
 }
 
+/// Ends the rule that a new session's `destroy-unattached` is off: the user's own value, or, where that would end a session without
+/// a client, after the first one has come. `target` is quoted already.
+pub fn keep_unattached(target: &str) -> String {
+    format!(
+        "set-option -u -t {target} destroy-unattached ; if-shell -F -t {target} \"#{{||:#{{==:#{{destroy-unattached}},0}},#{{==:#{{destroy-unattached}},off}}}}\" {{ set-option -q -u -t {target} @sidecar-kept }} {{ set-option -t {target} destroy-unattached off ; set-option -t {target} @sidecar-kept 1 }}"
+    )
+}
+
 /// The timer's next round.
 #[derive(Clone, Debug)]
 pub struct Rearm {
@@ -99,6 +107,60 @@ impl Server {
             script.push_str(&format!("set-option -q -u -t {target} destroy-unattached ; set-option -q -u -t {target} @sidecar-kept\n"));
         }
         self.source(&only_in(generation, &script), limit)
+    }
+
+    /// Gives a session this name; `Some` is why tmux would not.
+    ///
+    /// # Errors
+    /// As for any call.
+    pub fn rename_session(&self, generation: &Generation, session: &str, name: &[u8], limit: Duration) -> Result<Option<String>, Failure> {
+        let rename = format!("rename-session -t {} -- {}\n", quote::arg(session.as_bytes()), quote::format_arg(name));
+        self.refusal(&only_in(generation, &rename), limit)
+    }
+
+    /// Closes this session and no other; `Some` is why tmux would not.
+    ///
+    /// # Errors
+    /// As for any call.
+    pub fn close_session(&self, generation: &Generation, session: &str, limit: Duration) -> Result<Option<String>, Failure> {
+        self.refusal(&only_in(generation, &format!("kill-session -t {}\n", quote::arg(session.as_bytes()))), limit)
+    }
+
+    fn refusal(&self, script: &str, limit: Duration) -> Result<Option<String>, Failure> {
+        match self.source(script, limit) {
+            Err(Failure::Other(said)) if !Failure::Other(said.clone()).is_of_an_ending_server() => Ok(Some(said)),
+            done => done.map(|()| None),
+        }
+    }
+
+    /// Makes a detached session of this name in this directory, with `shell` as its id from the start. Gives the live ids of the
+    /// session, its window and its pane; `Err` of them is why tmux would not.
+    ///
+    /// # Errors
+    /// As for any call.
+    pub fn new_session(
+        &self,
+        generation: &Generation,
+        shell: &str,
+        name: &str,
+        dir: &[u8],
+        limit: Duration,
+    ) -> Result<Result<[String; 3], String>, Failure> {
+        let target = quote::arg(format!("={name}:").as_bytes());
+        let script = format!(
+            "new-session -d -P -F \"#{{session_id}} #{{window_id}} #{{pane_id}}\" -s {} -c {} ; set-option -t {target} destroy-unattached off ; set-option -t {target} @sidecar-shell {shell}\n{}\n",
+            quote::arg(name.as_bytes()),
+            quote::format_arg(dir),
+            keep_unattached(&target)
+        );
+        let reply = self.call(&["source-file", "-"], Some(only_in(generation, &script).as_bytes()), limit)?;
+        let said = text(&reply.stdout);
+        let ids: Vec<String> = said.split_whitespace().map(str::to_owned).collect();
+        match <[String; 3]>::try_from(ids) {
+            Ok(ids) => Ok(Ok(ids)),
+            Err(_) if Failure::Other(reply.stderr.clone()).is_of_an_ending_server() => Err(Failure::Other(reply.stderr)),
+            Err(_) => Ok(Err(if reply.stderr.is_empty() { format!("it said {said:?}") } else { reply.stderr })),
+        }
     }
 
     /// The server's own pid and version; the client's version may differ after an upgrade.

@@ -97,7 +97,8 @@ impl Server {
         match receiver.recv_timeout(limit) {
             Ok(Some(line)) if matches!(line.trim(), "0" | "off") => Ok(held),
             Ok(Some(line)) if !line.trim().is_empty() => Err(Failure::Other(
-                "tmux's option exit-unattached is on, so a server without a client ends: start tmux, and restore from inside it".to_owned(),
+                "tmux's option exit-unattached is on, so a server without a client ends: start tmux, and run this from inside it"
+                    .to_owned(),
             )),
             Ok(_) => Err(Failure::Other(held.last_words())),
             Err(_) => Err(Failure::Timeout),

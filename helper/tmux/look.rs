@@ -137,7 +137,7 @@ fn flag(field: &[u8]) -> bool {
 }
 
 /// A live id: `$3`, `@3` or `%3`. An empty or malformed target would fall back to the current session without an error.
-fn live_id(field: &[u8], sigil: char) -> Option<String> {
+pub(super) fn live_id(field: &[u8], sigil: char) -> Option<String> {
     let id = std::str::from_utf8(field).ok()?;
     let digits = id.strip_prefix(sigil)?;
     (!digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())).then(|| id.to_owned())

@@ -38,6 +38,18 @@ pub fn double_hash(bytes: &[u8]) -> Vec<u8> {
     out
 }
 
+/// A format argument: `#` made literal, then quoted.
+pub fn format_arg(bytes: &[u8]) -> String {
+    arg(&double_hash(bytes))
+}
+
+/// A command line for people to copy: words in quotes where they need them.
+pub fn shell_line(words: &[&str]) -> String {
+    let plain = |word: &str| !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || "/._-+,@%:".contains(c));
+    let words: Vec<String> = words.iter().map(|word| if plain(word) { (*word).to_owned() } else { shell_word(word) }).collect();
+    words.join(" ")
+}
+
 /// One word for `/bin/sh`, in single quotes.
 pub fn shell_word(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
@@ -87,6 +99,27 @@ pub fn name_from_shown(shown: &str) -> Vec<u8> {
     out
 }
 
+/// What [`name_from_shown`] reads as this name, as a record of it is kept where no server has shown it yet.
+pub fn shown_from_name(name: &[u8]) -> String {
+    let mut out = String::with_capacity(name.len());
+    for chunk in name.utf8_chunks() {
+        for c in chunk.valid().chars() {
+            match c {
+                '\\' => out.push_str("\\\\"),
+                '\t' => out.push_str("\\t"),
+                '\n' => out.push_str("\\n"),
+                '\r' => out.push_str("\\r"),
+                c if c.is_ascii_control() => out.push_str(&format!("\\{:03o}", u32::from(c))),
+                c => out.push(c),
+            }
+        }
+        for byte in chunk.invalid() {
+            out.push_str(&format!("\\{byte:03o}"));
+        }
+    }
+    out
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -121,7 +154,17 @@ mod tests {
         }
     }
 
+    #[test]
+    fn lines_to_copy_are_quoted_where_they_must_be() {
+        assert_eq!(shell_line(&["git", "-C", "/a b", "x", "", "it's"]), r"git -C '/a b' x '' 'it'\''s'");
+    }
+
     proptest! {
+        #[test]
+        fn a_name_is_read_back_from_what_stands_for_it(name in proptest::collection::vec(1..=255_u8, 0..32)) {
+            prop_assert_eq!(name_from_shown(&shown_from_name(&name)), name);
+        }
+
         #[test]
         fn an_argument_is_one_line_of_printable_ascii(bytes in proptest::collection::vec(any::<u8>(), 0..64)) {
             let quoted = arg(&bytes);

@@ -84,6 +84,14 @@ impl Server {
         }
     }
 
+    /// The pane that this process runs in, if that is one of this server: the server's pid and `%3`.
+    pub fn own_pane(&self) -> Option<(i32, String)> {
+        let (socket, pid) = std::env::var("TMUX").ok().as_deref().and_then(parse_tmux_variable)?;
+        let here = self.via == Via::Inside(pid) || normal(&socket) == self.socket;
+        let pane = std::env::var("TMUX_PANE").ok().filter(|pane| super::look::live_id(pane.as_bytes(), '%').is_some())?;
+        here.then_some((pid, pane))
+    }
+
     /// The tmux client; `None` if there is none on PATH or where tmux usually lies.
     pub fn program(&self) -> Option<&Path> {
         self.program.as_deref()
