@@ -10,5 +10,6 @@ pub mod model;
 pub mod plugin;
 pub mod record;
 pub mod restore;
+pub mod shells;
 pub mod store;
 pub mod tmux;

@@ -1,5 +1,6 @@
 //! The arguments of every command.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
@@ -56,6 +57,31 @@ pub(super) enum SessionCommand {
     /// Bring the shells back that died with their server
     #[command(after_help = "Example:\n  sidecar session restore --dry-run\n  sidecar session restore --shell web --shell api")]
     Restore(RestoreArgs),
+    /// What a restore may do with a shell: shows it, or sets it
+    #[command(after_help = "Example:\n  sidecar session policy\n  sidecar session policy web --never")]
+    Policy(PolicyArgs),
+}
+
+#[derive(Args)]
+pub(super) struct PolicyArgs {
+    /// The shell: its id, session name, display name or the name it was made with; the current one if left out
+    #[arg(value_name = "T", allow_hyphen_values = true)]
+    pub(super) target: Option<OsString>,
+    /// Follow restore.resumeAgents (the default)
+    #[arg(long, group = "policy")]
+    pub(super) inherit: bool,
+    /// Bring back the shell, never its agents
+    #[arg(long, group = "policy")]
+    pub(super) shell: bool,
+    /// Resume its agents without asking
+    #[arg(long, group = "policy")]
+    pub(super) resume: bool,
+    /// Never restore it
+    #[arg(long, group = "policy")]
+    pub(super) never: bool,
+    /// Print one JSON document
+    #[arg(long)]
+    pub(super) json: bool,
 }
 
 #[derive(Args)]
@@ -76,6 +102,111 @@ pub(super) enum ShellCommand {
     /// List the shells of the current project: live, restorable and forgotten
     #[command(after_help = "Example:\n  sidecar shell list --all")]
     List(ListArgs),
+    /// Make a shell, in a directory or in the worktree of a branch
+    #[command(after_help = "Example:\n  sidecar shell new 'Auth Refactor'\n  sidecar shell new --worktree fix-auth --run 'npm run dev'")]
+    New(NewArgs),
+    /// Name a shell; its session's name follows
+    #[command(after_help = "Example:\n  sidecar shell rename 'Auth Refactor'\n  sidecar shell rename --target web web-2")]
+    Rename(RenameArgs),
+    /// Type into a shell, exactly this text
+    #[command(
+        after_help = "Example:\n  sidecar shell send --target web --run 'make test'\n  sidecar shell send --target web:1.0 --type 'git commit -m '"
+    )]
+    Send(SendArgs),
+    /// Forget a shell; its session, if it runs, goes on unrecorded
+    #[command(after_help = "Example:\n  sidecar shell forget web")]
+    Forget(TargetArgs),
+    /// Bring a forgotten, closed or deleted shell's record back
+    #[command(after_help = "Example:\n  sidecar shell restore web")]
+    Restore(TargetArgs),
+    /// Close a shell's session, and forget it
+    #[command(after_help = "Example:\n  sidecar shell delete --target web")]
+    Delete(DeleteArgs),
+    /// Remove a forgotten shell's record for good
+    #[command(after_help = "Example:\n  sidecar shell purge --target web --yes")]
+    Purge(PurgeArgs),
+}
+
+#[derive(Args)]
+pub(super) struct NewArgs {
+    /// Its display name
+    #[arg(value_name = "NAME", allow_hyphen_values = true)]
+    pub(super) name: Option<OsString>,
+    /// Where it opens; this directory if left out
+    #[arg(long, value_name = "D", conflicts_with = "worktree", allow_hyphen_values = true)]
+    pub(super) dir: Option<PathBuf>,
+    /// In the git worktree of this branch, which is added if there is none
+    #[arg(long, value_name = "BRANCH", allow_hyphen_values = true)]
+    pub(super) worktree: Option<String>,
+    /// Type this command into it, once; a restore shows it and never runs it
+    #[arg(long, value_name = "CMD", allow_hyphen_values = true)]
+    pub(super) run: Option<String>,
+    /// Print one JSON document
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+#[derive(Args)]
+pub(super) struct RenameArgs {
+    /// The shell: its id, session name, display name or the name it was made with; the current one if left out
+    #[arg(long, value_name = "T", allow_hyphen_values = true)]
+    pub(super) target: Option<OsString>,
+    /// The new name
+    #[arg(value_name = "NAME", allow_hyphen_values = true)]
+    pub(super) name: OsString,
+    /// Print one JSON document
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+#[derive(Args)]
+#[command(group = clap::ArgGroup::new("text").required(true))]
+pub(super) struct SendArgs {
+    /// The shell, or T:WINDOW.PANE for another pane than its active one
+    #[arg(long, value_name = "T", allow_hyphen_values = true)]
+    pub(super) target: OsString,
+    /// Type this, and press Enter once
+    #[arg(long, value_name = "CMD", group = "text", allow_hyphen_values = true)]
+    pub(super) run: Option<String>,
+    /// Type this
+    #[arg(long = "type", value_name = "TEXT", group = "text", allow_hyphen_values = true)]
+    pub(super) typed: Option<String>,
+    /// Print one JSON document
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+#[derive(Args)]
+pub(super) struct TargetArgs {
+    /// The shell: its id, session name, display name or the name it was made with
+    #[arg(value_name = "T", allow_hyphen_values = true)]
+    pub(super) target: OsString,
+    /// Print one JSON document
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+#[derive(Args)]
+pub(super) struct DeleteArgs {
+    /// The shell: its id, session name, display name or the name it was made with
+    #[arg(long, value_name = "T", allow_hyphen_values = true)]
+    pub(super) target: OsString,
+    /// Print one JSON document
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+#[derive(Args)]
+pub(super) struct PurgeArgs {
+    /// The forgotten shell: its id, session name, display name or the name it was made with
+    #[arg(long, value_name = "T", allow_hyphen_values = true)]
+    pub(super) target: OsString,
+    /// Yes, for good
+    #[arg(long)]
+    pub(super) yes: bool,
+    /// Print one JSON document
+    #[arg(long)]
+    pub(super) json: bool,
 }
 
 #[derive(Args)]
@@ -110,8 +241,23 @@ impl Command {
         match self {
             Self::Session { command: SessionCommand::Status { json } } => *json,
             Self::Session { command: SessionCommand::Restore(options) } => options.json,
-            Self::Shell { command: ShellCommand::List(options) } => options.json,
+            Self::Session { command: SessionCommand::Policy(options) } => options.json,
+            Self::Shell { command } => command.wants_json(),
             Self::Hook { .. } | Self::Plugin { .. } => false,
+        }
+    }
+}
+
+impl ShellCommand {
+    fn wants_json(&self) -> bool {
+        match self {
+            Self::List(options) => options.json,
+            Self::New(options) => options.json,
+            Self::Rename(options) => options.json,
+            Self::Send(options) => options.json,
+            Self::Forget(options) | Self::Restore(options) => options.json,
+            Self::Delete(options) => options.json,
+            Self::Purge(options) => options.json,
         }
     }
 }

@@ -2,6 +2,7 @@
 
 mod args;
 mod hook;
+mod list;
 mod output;
 mod plugin;
 mod session;
@@ -13,6 +14,7 @@ use clap::Parser;
 
 use crate::error::{Error, Exit, Result};
 use crate::plugin::Plugin;
+use crate::shells::Shells;
 use crate::store::{Config, Store};
 use crate::tmux::Server;
 use args::{Cli, Command, PluginCommand, SessionCommand, ShellCommand};
@@ -57,7 +59,17 @@ fn run(cli: &Cli) -> Result<ExitCode> {
     match &cli.command {
         Command::Session { command: SessionCommand::Status { json } } => session::status(&context, *json),
         Command::Session { command: SessionCommand::Restore(options) } => session::restore(&context, options),
-        Command::Shell { command: ShellCommand::List(options) } => shell::list(&context, options),
+        Command::Session { command: SessionCommand::Policy(options) } => shell::policy(&context, options),
+        Command::Shell { command } => match command {
+            ShellCommand::List(options) => list::list(&context, options),
+            ShellCommand::New(options) => shell::new(&context, options),
+            ShellCommand::Rename(options) => shell::rename(&context, options),
+            ShellCommand::Send(options) => shell::send(&context, options),
+            ShellCommand::Forget(options) => shell::forget(&context, options),
+            ShellCommand::Restore(options) => shell::restore(&context, options),
+            ShellCommand::Delete(options) => shell::delete(&context, options),
+            ShellCommand::Purge(options) => shell::purge(&context, options),
+        },
         Command::Plugin { command: PluginCommand::Unload } => plugin::unload(&context),
         Command::Plugin { .. } => plugin::load(&context),
         Command::Hook { words } => Ok(hook::run(&context, words)),
@@ -76,6 +88,10 @@ impl Context {
         let server = Server::resolve(cli.socket_name.as_deref(), cli.socket_path.as_deref())?;
         let store = Store::of(server.socket())?;
         Ok(Self { server, store, config: Config::read() })
+    }
+
+    fn shells(&self) -> Shells<'_> {
+        Shells { server: &self.server, store: &self.store, config: &self.config }
     }
 
     fn plugin<'a>(&'a self, helper: &'a str) -> Plugin<'a> {

@@ -97,6 +97,13 @@ pub(super) fn print_error(error: &Error, json: bool) {
     }
 }
 
+/// Prints on standard error what a person should know besides the answer.
+pub(super) fn print_notices(notices: &[String]) {
+    for notice in notices {
+        eprintln!("note: {}", shown(notice));
+    }
+}
+
 /// Prints one JSON document; the control characters above ASCII, which JSON leaves as they are, become escapes.
 pub(super) fn print_json(document: &serde_json::Value) {
     let mut out = String::new();

@@ -6,11 +6,11 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
+use super::Context;
 use super::args::RestoreArgs;
 use super::output::{age, colours, directory, local_time, pad, paint, print, print_json, shown, told_apart, widest};
-use super::{Context, shell};
 use crate::error::{Exit, Result};
-use crate::model::{Action, Outcome, OutcomeStatus, Plan, ServerState, Step, count};
+use crate::model::{Action, Outcome, OutcomeStatus, Plan, Policy, ServerState, Step, count};
 use crate::record::{Settings, now};
 use crate::restore::{restore as run_restore, retire_bootstrap, situation};
 use crate::tmux::shell_word;
@@ -126,11 +126,14 @@ fn server_words(plan: &Plan) -> String {
 
 fn row(step: &Step, names: &[&str]) -> [String; 4] {
     let size = format!("{}, {}", count(step.windows, "window"), count(step.panes, "pane"));
-    let last = match &step.note {
+    let mut last = match &step.note {
         Some(note) if step.action == Action::Reattach => shown(note),
         Some(note) => format!("{size}; {}", shown(note)),
         None => size,
     };
+    if step.policy != Policy::Inherit && step.reason != "policy_never" {
+        last.push_str(&format!("; policy {}", step.policy.word()));
+    }
     [told_apart(&step.name, &step.shell, names), step.action.word().to_owned(), directory(&step.work_dir), last]
 }
 
@@ -144,7 +147,7 @@ fn action_colour(action: Action) -> &'static str {
 }
 
 pub(super) fn restore(context: &Context, options: &RestoreArgs) -> Result<ExitCode> {
-    let selected = if options.shells.is_empty() { None } else { Some(shell::resolve(context, &options.shells)?) };
+    let selected = if options.shells.is_empty() { None } else { Some(context.shells().ids(&options.shells)?) };
     let mut line = ProgressLine::new();
     let report =
         run_restore(&context.server, &context.store, &context.config, selected.as_deref(), options.dry_run, &mut |done, total| {

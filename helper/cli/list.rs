@@ -1,0 +1,99 @@
+//! `sidecar shell list`.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use serde_json::{Value, json};
+
+use super::Context;
+use super::args::ListArgs;
+use super::output::{age, directory, pad, print, print_json, print_notices, shown, told_apart, widest};
+use super::shell::shell_json;
+use crate::error::{Error, Result};
+use crate::model::{EpochMs, Policy, count};
+use crate::record::now;
+use crate::shells::{AgentRow, Row, Status};
+
+pub(super) fn list(context: &Context, options: &ListArgs) -> Result<ExitCode> {
+    let dir = match (&options.project, options.all) {
+        (_, true) => None,
+        (Some(dir), _) => Some(dir.clone()),
+        (None, _) => Some(current_dir()?),
+    };
+    let listing = context.shells().list(dir.as_deref())?;
+    if options.json {
+        let rows: Vec<Value> = listing.rows.iter().map(row_json).collect();
+        print_json(&json!({ "schemaVersion": 1, "notices": listing.notices, "shells": rows }));
+    } else {
+        print_notices(&listing.notices);
+        print(&text(&listing.rows, dir));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn current_dir() -> Result<PathBuf> {
+    std::env::current_dir().map_err(|error| {
+        Error::failed("no_directory", format!("cannot tell the current project: this process's directory is gone ({error})"))
+            .hint("--all lists the shells of every project")
+    })
+}
+
+fn row_json(row: &Row) -> Value {
+    let mut fields = shell_json(&row.shell, row.status);
+    fields.insert("reason".into(), row.reason.clone().into());
+    fields.insert("deletedAt".into(), row.deleted_at.into());
+    fields.insert("expiresAt".into(), row.expires_at.into());
+    fields.insert("running".into(), row.running.into());
+    let agent = |agent: &AgentRow| json!({ "pane": agent.pane, "kind": agent.kind, "state": agent.state });
+    fields.insert("agents".into(), row.agents.iter().map(agent).collect());
+    Value::Object(fields)
+}
+
+fn text(rows: &[Row], dir: Option<PathBuf>) -> String {
+    if rows.is_empty() {
+        return match dir {
+            Some(dir) => format!(
+                "No shells in {}. `sidecar shell list --all` shows those of every project.\n",
+                directory(&dir.display().to_string())
+            ),
+            None => "No shells are recorded.\n".to_owned(),
+        };
+    }
+    let now = now();
+    let names: Vec<&str> = rows.iter().map(|row| row.shell.name.as_str()).collect();
+    let cells: Vec<[String; 4]> = rows
+        .iter()
+        .map(|row| {
+            let name = told_apart(&row.shell.name, &row.shell.id, &names);
+            [name, row.status.word().to_owned(), directory(&row.shell.work_dir.display()), last_column(row, now)]
+        })
+        .collect();
+    let widths = [0, 1, 2].map(|column| widest(cells.iter().map(|row| row[column].as_str())));
+    cells
+        .iter()
+        .map(|row| format!("{}   {}   {}   {}\n", pad(&row[0], widths[0]), pad(&row[1], widths[1]), pad(&row[2], widths[2]), row[3]))
+        .collect()
+}
+
+fn last_column(row: &Row, now: EpochMs) -> String {
+    let mut said = match (row.status, row.deleted_at) {
+        (Status::Forgotten, Some(at)) => {
+            let kept = match row.expires_at {
+                // Half an hour rounds it.
+                Some(expires) => format!("kept for {} more", age(now, expires.saturating_add(30 * 60_000))),
+                None if row.running => "still running".to_owned(),
+                None => "kept for ever".to_owned(),
+            };
+            format!("{} {} ago, {kept}", row.reason, age(at, now))
+        }
+        _ => format!("{}, {}", count(row.shell.windows.len(), "window"), count(row.shell.panes().count(), "pane")),
+    };
+    // That its policy is never is said below.
+    if let Some(note) = row.note.as_ref().filter(|_| row.reason != "policy_never") {
+        said.push_str(&format!("; {}", shown(note)));
+    }
+    if row.shell.policy != Policy::Inherit {
+        said.push_str(&format!("; policy {}", row.shell.policy.word()));
+    }
+    said
+}
