@@ -65,7 +65,7 @@ pub(super) enum SessionCommand {
 #[derive(Args)]
 pub(super) struct PolicyArgs {
     /// The shell: its id, session name, display name or the name it was made with; the current one if left out
-    #[arg(value_name = "T", allow_hyphen_values = true)]
+    #[arg(value_name = "T")]
     pub(super) target: Option<OsString>,
     /// Follow restore.resumeAgents (the default)
     #[arg(long, group = "policy")]
@@ -130,7 +130,7 @@ pub(super) enum ShellCommand {
 #[derive(Args)]
 pub(super) struct NewArgs {
     /// Its display name
-    #[arg(value_name = "NAME", allow_hyphen_values = true)]
+    #[arg(value_name = "NAME")]
     pub(super) name: Option<OsString>,
     /// Where it opens; this directory if left out
     #[arg(long, value_name = "D", conflicts_with = "worktree", allow_hyphen_values = true)]
@@ -152,7 +152,7 @@ pub(super) struct RenameArgs {
     #[arg(long, value_name = "T", allow_hyphen_values = true)]
     pub(super) target: Option<OsString>,
     /// The new name
-    #[arg(value_name = "NAME", allow_hyphen_values = true)]
+    #[arg(value_name = "NAME")]
     pub(super) name: OsString,
     /// Print one JSON document
     #[arg(long)]
@@ -179,7 +179,7 @@ pub(super) struct SendArgs {
 #[derive(Args)]
 pub(super) struct TargetArgs {
     /// The shell: its id, session name, display name or the name it was made with
-    #[arg(value_name = "T", allow_hyphen_values = true)]
+    #[arg(value_name = "T")]
     pub(super) target: OsString,
     /// Print one JSON document
     #[arg(long)]

@@ -45,20 +45,24 @@ impl Shells<'_> {
             Err(failure) => Some(failure.to_string()),
         };
         let open = self.open()?;
-        let lives = open.live(&shell).is_some();
-        let done = self.finish(open, &shell.id, said, |state, _| {
-            if lives {
-                take_back(state, &found);
-            }
-        })?;
-        if lives {
+        if open.live(&shell).is_some() {
+            self.commit(&open, |state, _| take_back(state, &found))?;
             let why = refused.unwrap_or_else(|| "tmux did not close it".to_owned());
             return Err(
                 Error::failed("not_closed", format!("cannot close the session '{}': {why}", shell.session)).hint("nothing was changed")
             );
         }
         self.store.log(Level::Info, "delete", &format!("{} ({})", shell.id, shell.session));
-        Ok(done)
+        if open.seen().is_some() {
+            // This look has made the tombstone. After the last session the server may end before another one.
+            return Ok(Done { changed: true, ..open.nothing(&shell.id, said)? });
+        }
+        let closed = refused.is_none();
+        self.finish(open, &shell.id, said, |state, _| {
+            if closed {
+                entomb(state, &shell.id, Reason::Deleted, mark.at);
+            }
+        })
     }
 }
 

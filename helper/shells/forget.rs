@@ -2,14 +2,13 @@
 
 use std::ffi::OsStr;
 
-use super::names::{check_free, held_by, session_holder};
+use super::names::{check_free, check_recorded, held_by, session_holder};
 use super::open::{Found, live_session};
 use super::target::First;
 use super::{Done, Shells, Status, names, quoted};
 use crate::error::{Error, Exit, Result};
 use crate::model::{EpochMs, Observation, Policy, Reason, Shell, State, Window};
 use crate::record::{bury, now};
-use crate::tmux::name_from_shown;
 
 impl Shells<'_> {
     /// Makes a tombstone of a shell. A session that runs goes on, and is not recorded again until its shell is brought back.
@@ -44,6 +43,8 @@ impl Shells<'_> {
             }
         };
         let shell = &tombstone.shell;
+        let session = open.session(shell).map_or(&shell.session, |session| &session.name);
+        check_recorded(self.config, session)?;
         check_free(&open.state, &shell.name, shell.home(), &shell.id).map_err(|error| Error {
             message: format!("cannot bring {} ({}) back: {}", quoted(shell), shell.id, error.message),
             hint: names::holder(&open.state, &shell.name, shell.home(), &shell.id)
@@ -57,8 +58,7 @@ impl Shells<'_> {
             said.push_str("; its policy is never, so no restore makes it");
         } else {
             said.push_str(&format!(": `sidecar session restore --shell {}` makes it", shell.id));
-            let name = names::Name { display: shell.session.clone(), bytes: name_from_shown(&shell.session) };
-            if let Some(other) = session_holder(&open.state, &name, &shell.id) {
+            if let Some(other) = session_holder(&open.state, &shell.session, &shell.id) {
                 said.push_str(&format!("; but {} now, so rename one of the two first", held_by(other)));
             }
         }

@@ -53,29 +53,20 @@ pub(super) fn check_free(state: &State, name: &str, home: &RawText, except: &str
     }
 }
 
-/// Refuses a name that the user does not want recorded.
-pub(super) fn check_recorded(config: &Config, name: &Name) -> Result<()> {
-    if config.ignores(&name.display) || config.ignores(&shown_from_name(&name.bytes)) {
-        return Err(Error::failed(
-            "name_ignored",
-            format!("'{}' matches shells.ignore: a shell of that name is not recorded", name.display),
-        )
-        .exit(Exit::Refused)
-        .hint("choose another name, or change shells.ignore in config.json"));
+/// Refuses a session name that the user does not want recorded.
+pub(super) fn check_recorded(config: &Config, session: &str) -> Result<()> {
+    if config.ignores(session) {
+        return Err(Error::failed("name_ignored", format!("'{session}' matches shells.ignore: a session of that name is not recorded"))
+            .exit(Exit::Refused)
+            .hint("choose another name, or change shells.ignore in config.json"));
     }
     Ok(())
 }
 
-/// The shell that would come back under this session name, other than the one of the id `except`: to take it from a shell that does
-/// not live would be to keep it from coming back.
-pub(super) fn session_holder<'a>(state: &'a State, name: &Name, except: &str) -> Option<&'a Shell> {
-    let shown = shown_from_name(&name.bytes);
-    state.shells.iter().find(|shell| shell.id != except && (shell.session == shown || shell.seen_as.as_ref() == Some(&shown)))
-}
-
-/// Why a session kept its name though its shell has another one now.
-pub(super) fn kept_session(shell: &Shell, why: &str) -> String {
-    format!("its session stays '{}': {why}", shell.session)
+/// The shell that has this session name, or would come back under it, other than the one of the id `except`: to take it from a
+/// shell that does not live would be to keep it from coming back.
+pub(super) fn session_holder<'a>(state: &'a State, session: &str, except: &str) -> Option<&'a Shell> {
+    state.shells.iter().find(|shell| shell.id != except && (shell.session == session || shell.seen_as.as_deref() == Some(session)))
 }
 
 pub(super) fn held_by(other: &Shell) -> String {

@@ -79,7 +79,6 @@ impl Shells<'_> {
         };
         let plan = plan(wanted.place, worktree.as_ref())?;
         if let Some(name) = &name {
-            check_recorded(self.config, name)?;
             check_free(&self.store.load()?.state, &name.display, &plan.home, "")?;
         }
         let held = self.ensure_server()?;
@@ -127,7 +126,7 @@ impl Shells<'_> {
         let mut session = free_session(&open.state, Some(seen), &plan.stem, plan.named.is_some());
         let mut tries = 1..TRIES;
         let [live, window, pane] = loop {
-            check_recorded(self.config, &names::check(OsStr::new(&session))?)?;
+            check_recorded(self.config, &session)?;
             let made = self.server.new_session(&seen.generation, &id, &session, dir.as_bytes(), CALL_LIMIT);
             match made.map_err(|failure| failed(failure.to_string()))? {
                 Ok(ids) => break ids,

@@ -2,6 +2,7 @@
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
+use std::time::Duration;
 
 use super::target::{First, Target, find, no_target};
 use super::{CALL_LIMIT, Done, LOCK_LIMIT, Shells};
@@ -10,7 +11,10 @@ use crate::model::{Ids, NoTarget, Observation, SeenSession, ServerState, Shell, 
 use crate::record::{Keep, RandomIds, Recorded, bury_deleted, now, purge, record, record_after};
 use crate::restore::{Situation, situation};
 use crate::store::{Level, Lock};
-use crate::tmux::{name_from_shown, shown_from_name};
+use crate::tmux::{Failure, name_from_shown, shown_from_name};
+
+/// How long a server that did not answer is asked whether there is one at all.
+const AGAIN_LIMIT: Duration = Duration::from_millis(500);
 
 /// The records, held for a change, as the present look makes them.
 pub(super) struct Open {
@@ -83,6 +87,12 @@ impl Open {
         live_session(shell, self.seen()).map(str::to_owned)
     }
 
+    /// A shell's session, if it runs.
+    pub(super) fn session(&self, shell: &Shell) -> Option<&SeenSession> {
+        let live = live_session(shell, self.seen())?;
+        self.seen()?.sessions.iter().find(|session| session.id == live)
+    }
+
     /// Refuses what can't be done without knowing whether the session lives.
     pub(super) fn must_know(&self, what: &str) -> Result<()> {
         match &self.answer {
@@ -124,6 +134,10 @@ impl Shells<'_> {
         let notices = self.store.load()?.notices;
         match record(self.server, self.store, self.config, &held) {
             Ok(Recorded { seen, changes }) => Ok(Open { held, state: changes.state, answer: Answer::Alive(Box::new(seen)), notices }),
+            // Who has just been waited for in vain is not asked much again.
+            Err(error) if error.code == "no_answer" && self.server.pid_and_version(AGAIN_LIMIT) != Err(Failure::NoServer) => {
+                Ok(Open { held, state: self.store.load()?.state, answer: Answer::Unknown(error.message), notices })
+            }
             Err(error) if error.code == "no_answer" => {
                 let situation = situation(self.server, self.store, self.config)?;
                 let answer = match situation.server.state {

@@ -2,21 +2,13 @@
 
 use std::ffi::OsStr;
 
-use super::names::{self, Name, check_free, check_recorded, held_by, kept_session, session_holder};
+use super::names::{self, Name, check_free, check_recorded, held_by, session_holder};
 use super::open::{Found, Open, is_called, live_session};
 use super::target::First;
 use super::{CALL_LIMIT, Done, Shells, quoted};
 use crate::error::{Error, Exit, Result};
 use crate::model::{Shell, Tombstone};
 use crate::tmux::shown_from_name;
-
-/// What became of the session's own name.
-enum Session {
-    /// It follows.
-    Follows,
-    /// It stays as it is, and why.
-    Stays(String),
-}
 
 impl Shells<'_> {
     /// Names a shell, the current one if there is no target. The session's name follows, unless somebody else holds it or tmux does
@@ -31,51 +23,51 @@ impl Shells<'_> {
             Found::Recorded(shell) => shell,
             Found::Forgotten(tombstone) => return Err(is_forgotten(&tombstone, "rename")),
         };
-        check_recorded(self.config, &name)?;
+        let shown = shown_from_name(&name.bytes);
+        check_recorded(self.config, &shown)?;
         check_free(&open.state, &name.display, shell.home(), &shell.id)?;
         open.must_know("rename a shell")?;
-        let session = match session_holder(&open.state, &name, &shell.id) {
-            Some(other) => Session::Stays(kept_session(&shell, &held_by(other))),
+        let stays = match session_holder(&open.state, &shown, &shell.id) {
+            Some(other) => Some(held_by(other)),
             None => self.rename_session(&open, &shell, &name)?,
         };
-        let follows = matches!(session, Session::Follows);
         let mut said = format!("{} is '{}' now", quoted(&shell), name.display);
-        if let Session::Stays(why) = &session {
-            said.push_str(&format!("; {why}"));
+        if let Some(why) = &stays {
+            said.push_str(&format!("; its session stays '{}': {why}", shell.session));
         }
         let done = self.finish(open, &shell.id, said, |state, seen| {
             let Some(shell) = state.shells.iter_mut().find(|other| other.id == shell.id) else { return };
             shell.name.clone_from(&name.display);
-            if follows {
+            if stays.is_none() {
                 // What this server makes of the name is the session's name; one that does not live has it as tmux would show it.
                 let live = live_session(shell, seen);
                 let session = seen.into_iter().flat_map(|seen| &seen.sessions).find(|session| Some(session.id.as_str()) == live);
-                shell.session = session.map_or_else(|| shown_from_name(&name.bytes), |session| session.name.clone());
+                shell.session = session.map_or_else(|| shown.clone(), |session| session.name.clone());
                 shell.seen_as = None;
             }
         })?;
         Ok(Done { changed: done.shell.name != shell.name || done.shell.session != shell.session, ..done })
     }
 
-    fn rename_session(&self, open: &Open, shell: &Shell, name: &Name) -> Result<Session> {
-        let (Some(seen), Some(live)) = (open.seen(), open.live(shell)) else { return Ok(Session::Follows) };
-        if seen.sessions.iter().any(|session| session.id == live && is_called(session, &name.bytes)) {
-            return Ok(Session::Follows);
+    /// The session's own name too, or why it stays as it is.
+    fn rename_session(&self, open: &Open, shell: &Shell, name: &Name) -> Result<Option<String>> {
+        let (Some(seen), Some(session)) = (open.seen(), open.session(shell)) else { return Ok(None) };
+        if is_called(session, &name.bytes) {
+            return Ok(None);
         }
         let refused = self
             .server
-            .rename_session(&seen.generation, &live, &name.bytes, CALL_LIMIT)
+            .rename_session(&seen.generation, &session.id, &name.bytes, CALL_LIMIT)
             .map_err(|failure| Error::failed("tmux", format!("cannot rename the session '{}': {failure}", shell.session)))?;
-        Ok(match refused {
-            None => Session::Follows,
-            Some(said) if said.contains("duplicate session") => Session::Stays(kept_session(shell, "another session has that name")),
-            Some(said) => Session::Stays(kept_session(shell, &format!("tmux takes no such name ({said})"))),
-        })
+        Ok(refused.map(|said| {
+            let taken = said.contains("duplicate session");
+            if taken { "another session has that name".to_owned() } else { format!("tmux takes no such name ({said})") }
+        }))
     }
 }
 
 /// Exit 3: what is done to records can't be done to a tombstone.
-pub(super) fn is_forgotten(tombstone: &Tombstone, what: &str) -> Error {
+fn is_forgotten(tombstone: &Tombstone, what: &str) -> Error {
     let shell = &tombstone.shell;
     Error::failed("forgotten", format!("cannot {what} {}: it is {}", quoted(shell), tombstone.reason.word()))
         .exit(Exit::NoTarget)

@@ -12,7 +12,7 @@ use super::records::{in_parallel, options, run, world_without_timer};
 use super::support::{World, tmux_versions, wait_for};
 
 /// What has broken such tools, as it is meant: nothing is doubled or escaped here.
-fn names() -> Vec<Vec<u8>> {
+pub fn names() -> Vec<Vec<u8>> {
     let mut names: Vec<Vec<u8>> = [
         "plain",
         "two  spaces",
@@ -138,7 +138,7 @@ fn canaries(folder: &Path, found: &mut Vec<PathBuf>) {
 }
 
 #[track_caller]
-fn nothing_ran(world: &World) {
+pub fn nothing_ran(world: &World) {
     let mut found = Vec::new();
     canaries(&world.root(), &mut found);
     assert_eq!(found, [""; 0].map(PathBuf::from));
@@ -157,7 +157,7 @@ fn shown(world: &World) -> [Value; 2] {
 }
 
 /// Runs `job` in a world of each version. tmux has not loaded the plugin there.
-fn in_each_version(job: impl Fn(&str, &World) + Sync) {
+pub fn in_each_version(job: impl Fn(&str, &World) + Sync) {
     let supported = tmux_versions().into_iter().filter(|(version, _)| !version.starts_with("3.1"));
     let versions: Vec<Option<(String, PathBuf)>> = std::iter::once(None).chain(supported.map(Some)).collect();
     in_parallel(&versions, |version| match version {
@@ -168,7 +168,7 @@ fn in_each_version(job: impl Fn(&str, &World) + Sync) {
 
 /// Loads the plugin, which looks at what lives.
 #[track_caller]
-fn load(world: &World) {
+pub fn load(world: &World) {
     world.configure(&options(0.3, 3600.0));
     world.tmux(["source-file", world.home().join(".tmux.conf").to_str().unwrap()]).ok();
     world.wait_quiet();
