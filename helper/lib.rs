@@ -5,6 +5,7 @@
 
 pub mod agents;
 pub mod cli;
+pub mod display;
 pub mod error;
 pub mod model;
 pub mod plugin;

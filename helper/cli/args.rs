@@ -31,6 +31,12 @@ pub(super) enum Command {
         #[command(subcommand)]
         command: ShellCommand,
     },
+    /// Menus in a tmux client; what the keys call, to be bound to others too
+    #[command(after_help = "Example, in tmux.conf:\n  bind-key S run-shell -b \"sidecar menu restore --client '#{client_name}'\"")]
+    Menu {
+        #[command(subcommand)]
+        command: MenuCommand,
+    },
     /// What tmux's hooks call; never prints, always exits 0
     #[command(hide = true)]
     Hook {
@@ -223,6 +229,33 @@ pub(super) struct ListArgs {
 }
 
 #[derive(Subcommand)]
+pub(super) enum MenuCommand {
+    /// What can be restored: all, or one by one
+    Restore(ClientArgs),
+    /// The forgotten shells: bring one back, or remove it for good
+    Forgotten(ClientArgs),
+    /// A new name for the session that the client shows
+    Rename(ClientArgs),
+    /// What the entries of the menus call
+    #[command(hide = true)]
+    Go {
+        /// The client that chose
+        #[arg(long, value_name = "C")]
+        client: String,
+        /// What it chose
+        #[arg(required = true, trailing_var_arg = true)]
+        words: Vec<String>,
+    },
+}
+
+#[derive(Args)]
+pub(super) struct ClientArgs {
+    /// The client to show it to, as `tmux list-clients` names it; without it the one that was used last
+    #[arg(long, value_name = "C")]
+    pub(super) client: Option<String>,
+}
+
+#[derive(Subcommand)]
 pub(super) enum PluginCommand {
     /// Set the hooks and the timer, and record what already runs; any number of times is as once
     Load,
@@ -243,7 +276,7 @@ impl Command {
             Self::Session { command: SessionCommand::Restore(options) } => options.json,
             Self::Session { command: SessionCommand::Policy(options) } => options.json,
             Self::Shell { command } => command.wants_json(),
-            Self::Hook { .. } | Self::Plugin { .. } => false,
+            Self::Menu { .. } | Self::Hook { .. } | Self::Plugin { .. } => false,
         }
     }
 }

@@ -3,6 +3,7 @@
 mod args;
 mod hook;
 mod list;
+mod menu;
 mod output;
 mod plugin;
 mod session;
@@ -70,6 +71,7 @@ fn run(cli: &Cli) -> Result<ExitCode> {
             ShellCommand::Delete(options) => shell::delete(&context, options),
             ShellCommand::Purge(options) => shell::purge(&context, options),
         },
+        Command::Menu { command } => menu::run(&context, command),
         Command::Plugin { command: PluginCommand::Unload } => plugin::unload(&context),
         Command::Plugin { .. } => plugin::load(&context),
         Command::Hook { words } => Ok(hook::run(&context, words)),

@@ -9,8 +9,8 @@ use crate::store::home;
 
 pub(super) fn load(context: &Context) -> Result<ExitCode> {
     match context.plugin(&own_path()?).load()? {
-        Loading::Done => {
-            println!("It records from now on");
+        Loading::Done { keys } => {
+            println!("{}", if keys.is_empty() { "It records from now on" } else { &keys });
             Ok(ExitCode::SUCCESS)
         }
         Loading::TooOld(version) => Err(Error::failed("tmux_too_old", format!("needs tmux 3.2 or newer, and this server is {version}"))

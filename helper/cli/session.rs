@@ -10,7 +10,7 @@ use super::Context;
 use super::args::RestoreArgs;
 use super::output::{age, colours, directory, local_time, pad, paint, print, print_json, shown, told_apart, widest};
 use crate::error::{Exit, Result};
-use crate::model::{Action, Outcome, OutcomeStatus, Plan, Policy, ServerState, Step, count};
+use crate::model::{Action, Outcome, OutcomeStatus, Plan, Policy, ServerState, Step, count, in_one_line, went_well};
 use crate::record::{Settings, now};
 use crate::restore::{restore as run_restore, retire_bootstrap, situation};
 use crate::tmux::shell_word;
@@ -172,11 +172,14 @@ pub(super) fn restore(context: &Context, options: &RestoreArgs) -> Result<ExitCo
     }
     if let Some(retiring) = &report.retiring {
         // Everything is said: this may end the pane that we run in.
-        retire_bootstrap(&context.server, &context.store, retiring, &format!("sidecar: {}", sum(&outcomes, false)));
+        retire_bootstrap(&context.server, &context.store, retiring, &format!("sidecar: {}", in_one_line(&outcomes, false)));
     }
     let refused = outcomes.iter().any(|outcome| outcome.status == OutcomeStatus::Refused);
-    let cut_short = outcomes.iter().any(|outcome| outcome.reason == "server_changed");
-    Ok(if failed > 0 || cut_short {
+    let well = went_well(&outcomes);
+    if well && !options.dry_run {
+        context.store.restore_went_well();
+    }
+    Ok(if !well {
         ExitCode::from(Exit::Failed as u8)
     } else if refused {
         ExitCode::from(Exit::Refused as u8)
@@ -214,24 +217,12 @@ fn restore_text(outcomes: &[Outcome], dry_run: bool) -> String {
         out.push_str(line.trim_end());
         out.push('\n');
     }
-    out.push_str(&format!("{}\n", sum(outcomes, dry_run)));
+    out.push_str(&format!("{}\n", in_one_line(outcomes, dry_run)));
     out
 }
 
 fn word(outcome: &Outcome, dry_run: bool) -> &'static str {
     if dry_run && outcome.status == OutcomeStatus::Restored { "would be restored" } else { outcome.status.word() }
-}
-
-/// What was done, in one line.
-fn sum(outcomes: &[Outcome], dry_run: bool) -> String {
-    let number = |status| outcomes.iter().filter(|outcome| outcome.status == status).count();
-    let verb = if dry_run { "would be restored" } else { "restored" };
-    let rest: String = [(OutcomeStatus::Refused, "refused"), (OutcomeStatus::Failed, "failed"), (OutcomeStatus::Manual, "yours to start")]
-        .into_iter()
-        .filter(|(status, _)| number(*status) > 0)
-        .map(|(status, word)| format!(", {} {word}", number(status)))
-        .collect();
-    format!("{} {verb}{rest}", count(number(OutcomeStatus::Restored), "shell"))
 }
 
 /// How to get there, for somebody outside tmux; nothing if there is nothing to see.

@@ -5,9 +5,9 @@ use std::process::ExitCode;
 
 use serde_json::{Map, Value, json};
 
-use super::Context;
 use super::args::{DeleteArgs, NewArgs, PolicyArgs, PurgeArgs, RenameArgs, SendArgs, TargetArgs};
 use super::output::{print, print_json, print_notices, shown};
+use super::{Context, own_path};
 use crate::error::{Error, Exit, Result};
 use crate::model::{Policy, Shell};
 use crate::shells::{Done, NewShell, Place, Status, Text};
@@ -29,7 +29,7 @@ pub(super) fn new(context: &Context, options: &NewArgs) -> Result<ExitCode> {
     } else {
         format!("attach: tmux {}attach -t {session}", context.server.attach_options())
     };
-    Ok(answer(&done, options.json, Some(&way)))
+    Ok(answer(context, &done, options.json, Some(&way)))
 }
 
 fn current_dir() -> Result<PathBuf> {
@@ -40,26 +40,26 @@ fn current_dir() -> Result<PathBuf> {
 }
 
 pub(super) fn rename(context: &Context, options: &RenameArgs) -> Result<ExitCode> {
-    Ok(answer(&context.shells().rename(options.target.as_deref(), &options.name)?, options.json, None))
+    Ok(answer(context, &context.shells().rename(options.target.as_deref(), &options.name)?, options.json, None))
 }
 
 pub(super) fn forget(context: &Context, options: &TargetArgs) -> Result<ExitCode> {
-    Ok(answer(&context.shells().forget(&options.target)?, options.json, None))
+    Ok(answer(context, &context.shells().forget(&options.target)?, options.json, None))
 }
 
 pub(super) fn restore(context: &Context, options: &TargetArgs) -> Result<ExitCode> {
-    Ok(answer(&context.shells().restore(&options.target)?, options.json, None))
+    Ok(answer(context, &context.shells().restore(&options.target)?, options.json, None))
 }
 
 pub(super) fn delete(context: &Context, options: &DeleteArgs) -> Result<ExitCode> {
-    Ok(answer(&context.shells().delete(&options.target)?, options.json, None))
+    Ok(answer(context, &context.shells().delete(&options.target)?, options.json, None))
 }
 
 pub(super) fn purge(context: &Context, options: &PurgeArgs) -> Result<ExitCode> {
     if !options.yes {
         return Err(Error::failed("needs_yes", "cannot purge without --yes: the record can't be brought back then").exit(Exit::Refused));
     }
-    Ok(answer(&context.shells().purge(&options.target)?, options.json, None))
+    Ok(answer(context, &context.shells().purge(&options.target)?, options.json, None))
 }
 
 pub(super) fn policy(context: &Context, options: &PolicyArgs) -> Result<ExitCode> {
@@ -74,7 +74,7 @@ pub(super) fn policy(context: &Context, options: &PolicyArgs) -> Result<ExitCode
         Some((_, policy)) => context.shells().set_policy(target, policy)?,
         None => context.shells().policy(target)?,
     };
-    Ok(answer(&done, options.json, None))
+    Ok(answer(context, &done, options.json, None))
 }
 
 pub(super) fn send(context: &Context, options: &SendArgs) -> Result<ExitCode> {
@@ -109,7 +109,10 @@ pub(super) fn shell_json(shell: &Shell, status: Status) -> Map<String, Value> {
     if let Value::Object(fields) = fields { fields } else { Map::new() }
 }
 
-fn answer(done: &Done, json: bool, way: Option<&str>) -> ExitCode {
+fn answer(context: &Context, done: &Done, json: bool, way: Option<&str>) -> ExitCode {
+    if let (true, Ok(helper)) = (done.changed, own_path()) {
+        context.plugin(&helper).refresh();
+    }
     if json {
         let mut document = shell_json(&done.shell, done.status);
         document.insert("schemaVersion".into(), 1.into());

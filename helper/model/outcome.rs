@@ -1,5 +1,7 @@
 //! What a restore did.
 
+use super::count;
+
 /// What a restore did with one shell.
 #[derive(Clone, Debug)]
 pub struct Outcome {
@@ -46,4 +48,21 @@ impl OutcomeStatus {
             Self::Failed => "failed",
         }
     }
+}
+
+/// What was done, in one line.
+pub fn in_one_line(outcomes: &[Outcome], dry_run: bool) -> String {
+    let number = |status| outcomes.iter().filter(|outcome| outcome.status == status).count();
+    let verb = if dry_run { "would be restored" } else { "restored" };
+    let rest: String = [(OutcomeStatus::Refused, "refused"), (OutcomeStatus::Failed, "failed"), (OutcomeStatus::Manual, "yours to start")]
+        .into_iter()
+        .filter(|(status, _)| number(*status) > 0)
+        .map(|(status, word)| format!(", {} {word}", number(status)))
+        .collect();
+    format!("{} {verb}{rest}", count(number(OutcomeStatus::Restored), "shell"))
+}
+
+/// Whether nothing failed, and nothing was cut short by the server's end.
+pub fn went_well(outcomes: &[Outcome]) -> bool {
+    !outcomes.iter().any(|outcome| outcome.status == OutcomeStatus::Failed || outcome.reason == "server_changed")
 }

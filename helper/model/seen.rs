@@ -24,6 +24,42 @@ pub struct TmuxSettings {
     pub grace: String,
     /// The timer's present token: `<due, epoch ms>.<random>`.
     pub timer: String,
+    /// `@sidecar-offer`: `on`, `off` or `auto`.
+    pub offer: String,
+    /// How far the start-up offer is in this life of the server.
+    pub offered: Offer,
+    /// `@sidecar_restorable` as it stands.
+    pub restorable: String,
+    /// `@sidecar_status` as it stands.
+    pub status: String,
+}
+
+/// How far the start-up offer is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Offer {
+    /// Nobody has looked whether there is something to offer.
+    #[default]
+    Undecided,
+    /// It waits for a client.
+    Pending,
+    /// It was made, or there was nothing to offer.
+    Done,
+}
+
+impl Offer {
+    /// Its word in the variable.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Undecided => "",
+            Self::Pending => "pending",
+            Self::Done => "done",
+        }
+    }
+
+    /// What the variable tells.
+    pub fn of(word: &str) -> Self {
+        [Self::Pending, Self::Done].into_iter().find(|offer| offer.word() == word).unwrap_or_default()
+    }
 }
 
 /// A session.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{hooks, timer};
+use super::{hooks, offer, timer};
 use crate::error::Result;
 use crate::model::Hint;
 use crate::record::{Recorded, Settings, now, record};
@@ -27,6 +27,11 @@ pub enum Event {
         pid: i32,
         /// The server's `#{start_time}`.
         start_time: u64,
+    },
+    /// A client came while the start-up offer waits for one.
+    Offer {
+        /// Its name.
+        client: String,
     },
     /// One look that is over when the call ends: what `tick` without a token asks for.
     Look,
@@ -60,6 +65,7 @@ impl Event {
             }
             ["tick", token] => Some(Self::Tick { token: token.to_owned(), interval: timer::interval_of(token)? }),
             ["tick"] => Some(Self::Look),
+            ["offer", client] => Some(Self::Offer { client: client.to_owned() }),
             [name, ..] if !name.is_empty() => Some(Self::Changed(name.to_owned())),
             _ => None,
         }
@@ -69,6 +75,7 @@ impl Event {
         match self {
             Self::Changed(name) => name,
             Self::Closed { .. } => "session-closed",
+            Self::Offer { .. } => "offer",
             Self::Look | Self::Tick { .. } => "tick",
         }
     }
@@ -100,7 +107,8 @@ impl Plugin<'_> {
                 self.store.add_hint(&Hint { at: now(), pid: *pid, start_time: *start_time, session: session.clone(), left: *left })
             }
             Event::Tick { token, interval } => self.tick(token, *interval),
-            Event::Look => self.store.lock(LOCK_LIMIT).and_then(|held| self.look(&held)),
+            Event::Offer { client } => self.offer(Some(client)),
+            Event::Look => self.store.lock(LOCK_LIMIT).and_then(|held| self.look(held)),
             Event::Changed(name) => {
                 if matches!(name.as_str(), "client-attached" | "client-session-changed") {
                     self.repair_hooks();
@@ -111,6 +119,13 @@ impl Plugin<'_> {
         if let Err(error) = result {
             let level = if matches!(error.code, "no_answer" | "other_server") { Level::Warn } else { Level::Error };
             self.store.log(level, &format!("hook {}", event.name()), &error.message);
+        }
+    }
+
+    /// Looks again after the user's own word, which tmux tells nobody of; what goes wrong is the next look's to tell.
+    pub fn refresh(&self) {
+        if self.server.socket_exists() {
+            let _ = self.coalesced_look();
         }
     }
 
@@ -141,20 +156,24 @@ impl Plugin<'_> {
     /// A look, unless one that has not begun yet will see the same.
     pub(super) fn coalesced_look(&self) -> Result<()> {
         match self.store.turn(LOCK_LIMIT)? {
-            Turn::Mine(held) => self.look(&held),
+            Turn::Mine(held) => self.look(held),
             Turn::SomebodyWaits => Ok(()),
         }
     }
 
     /// Records what is seen; restarts a timer that is missing, and brings its next round forward where a mark ripens before it.
-    fn look(&self, held: &Lock) -> Result<()> {
-        let Recorded { seen, changes } = record(self.server, self.store, self.config, held)?;
+    fn look(&self, held: Lock) -> Result<()> {
+        let Recorded { seen, changes } = record(self.server, self.store, self.config, &held)?;
         let settings = Settings::of(&seen);
         if let Some(delay) = timer::needed(&seen.settings.timer, settings, changes.wanted_at, now()) {
             if let Err(failure) = timer::arm(self.server, self.helper, settings.interval, delay, None) {
                 self.store.log(Level::Warn, "timer", &failure.to_string());
             }
         }
-        Ok(())
+        let restorable = offer::restorable(&changes.state, &seen.generation);
+        self.show_status(&seen, restorable);
+        // Neither a menu nor a restore may keep others from looking.
+        drop(held);
+        self.go_on(offer::next(&seen, self.config, restorable))
     }
 }

@@ -1,6 +1,7 @@
 //! The hooks that the plugin sets, as tmux commands.
 
-use crate::tmux::{HOOK_INDEX, LOOK_COMES, announce_look, arg, double_hash, shell_word};
+use crate::model::Offer;
+use crate::tmux::{HOOK_INDEX, LOOK_COMES, OFFER, announce_look, arg, double_hash, shell_word};
 
 /// Events after which the helper looks. What has no hook, or one that fires at each keystroke (the active pane, a name that
 /// tmux itself changes), is the timer's.
@@ -17,8 +18,11 @@ const LOOK_AFTER: &[&str] = &[
     "client-detached",
 ];
 
-/// The index of the hook by which sidecar.tmux shows a message to the next client.
-const MESSAGE_INDEX: u32 = 8421;
+/// The hook by which a message is shown to the next client; sidecar.tmux uses it too.
+pub(super) const MESSAGE_HOOK: &str = "client-session-changed[8421]";
+
+/// Events at which a client comes, who may be shown the start-up offer. A new session attaches without the first.
+const CLIENT_COMES: &[&str] = &["client-attached", "client-session-changed"];
 
 /// Every event that we have a hook for.
 fn events() -> impl Iterator<Item = &'static str> {
@@ -27,7 +31,7 @@ fn events() -> impl Iterator<Item = &'static str> {
 
 /// The commands that take every hook out.
 pub(super) fn unset() -> String {
-    let ours = events().map(|event| format!("{event}[{HOOK_INDEX}]")).chain([format!("client-session-changed[{MESSAGE_INDEX}]")]);
+    let ours = events().map(|event| format!("{event}[{HOOK_INDEX}]")).chain([MESSAGE_HOOK.to_owned()]);
     ours.map(|hook| format!("set-hook -gu {hook}\n")).collect()
 }
 
@@ -47,19 +51,17 @@ pub(super) fn call(helper: &str, words: &[&str]) -> String {
 
 /// The commands that set every hook.
 pub(super) fn set(helper: &str) -> String {
-    let background = |words: &[&str]| look(helper, words);
-    // `run-shell` expands formats; in the helper's path they are literal.
-    let helper = &literal(helper);
     let mut script = String::new();
     for event in LOOK_AFTER {
-        script.push_str(&set_hook(event, &background(&["hook", event])));
+        let offer = if CLIENT_COMES.contains(event) { format!(" ; {}", offer(helper)) } else { String::new() };
+        script.push_str(&set_hook(event, &format!("{}{offer}", look(helper, &["hook", event]))));
     }
     // tmux renames windows by itself all the time; only a name that the user gave is worth a look.
-    let renamed = format!("if-shell -F \"#{{automatic-rename}}\" \"\" {}", arg(background(&["hook", "window-renamed"]).as_bytes()));
+    let renamed = format!("if-shell -F \"#{{automatic-rename}}\" \"\" {}", arg(look(helper, &["hook", "window-renamed"]).as_bytes()));
     script.push_str(&set_hook("window-renamed", &renamed));
     // Waited for: the end of the last session ends the server, and of jobs in the background only some would get through.
-    let told = call(helper, &["hook", "session-closed", "#{hook_session}", "#{S:x}", "#{pid}", "#{start_time}"]);
-    let closed = format!("run-shell {} ; {}", arg(told.as_bytes()), background(&["hook", "session-gone"]));
+    let told = call(&literal(helper), &["hook", "session-closed", "#{hook_session}", "#{S:x}", "#{pid}", "#{start_time}"]);
+    let closed = format!("run-shell {} ; {}", arg(told.as_bytes()), look(helper, &["hook", "session-gone"]));
     script.push_str(&set_hook("session-closed", &closed));
     script
 }
@@ -67,10 +69,22 @@ pub(super) fn set(helper: &str) -> String {
 /// The command that has the helper look in the background. A storm of events starts one process: while a look is on its way, it
 /// will see what the others came for.
 pub(super) fn look(helper: &str, words: &[&str]) -> String {
-    let run = format!("{} ; run-shell -b {}", announce_look(), arg(call(&literal(helper), words).as_bytes()));
+    let run = format!("{} ; {}", announce_look(), background(helper, words));
     format!("if-shell -F \"#{{{LOOK_COMES}}}\" \"\" {}", arg(run.as_bytes()))
 }
 
+/// The command that calls the helper in the background.
+pub(super) fn background(helper: &str, words: &[&str]) -> String {
+    format!("run-shell -b {}", arg(call(&literal(helper), words).as_bytes()))
+}
+
+/// The command that has the client which just came shown the start-up offer, if it waits.
+fn offer(helper: &str) -> String {
+    let run = background(helper, &["hook", "offer", "#{client_name}"]);
+    format!("if-shell -F \"#{{==:#{{{OFFER}}},{}}}\" {}", Offer::Pending.word(), arg(run.as_bytes()))
+}
+
+/// `run-shell` expands formats; in the helper's path they are literal.
 fn literal(helper: &str) -> String {
     String::from_utf8(double_hash(helper.as_bytes())).unwrap_or_default()
 }

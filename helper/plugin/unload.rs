@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use super::hook::Plugin;
-use super::{KEYS, hooks};
+use super::hooks;
 use crate::error::Result;
-use crate::tmux::{Failure, LOOK_COMES, TIMER, arg};
+use crate::tmux::{Failure, KEYS, LOOK_COMES, OFFER, TIMER, arg};
 
 const LIMIT: Duration = Duration::from_secs(5);
 
@@ -38,9 +38,10 @@ impl Plugin<'_> {
                 script.push_str(&format!("unbind-key -T prefix {}\n", arg(key.as_bytes())));
             }
         }
-        for variable in [KEYS, TIMER, LOOK_COMES] {
+        for variable in [KEYS, OFFER, TIMER, LOOK_COMES] {
             script.push_str(&format!("set-environment -gu {variable}\n"));
         }
+        script.push_str("set-option -gqu @sidecar_restorable\nset-option -gqu @sidecar_status\n");
         for (listing, format, flags, options) in [
             (&["list-sessions"][..], "#{session_id}", "", &["@sidecar-shell", "@sidecar-kept"][..]),
             // Given back to a session without a client, it would end that session.

@@ -9,7 +9,7 @@ use super::{journal, pristine, project};
 use crate::agents::process;
 use crate::error::{Error, Result};
 use crate::model::{Bootstrap, EpochMs, Generation, Hint, Ids, Observation, Screen, SeenSession, State};
-use crate::store::{Config, Level, Lock, Store};
+use crate::store::{Config, Level, Lock, Recreate, Store};
 use crate::tmux::{Purpose, Server, inspect_again};
 
 /// How long tmux may take to answer.
@@ -42,8 +42,14 @@ impl Settings {
     pub fn warnings(seen: &Observation) -> Vec<String> {
         let options =
             [("@sidecar-grace", &seen.settings.grace, GRACE_RANGE), ("@sidecar-interval", &seen.settings.interval, INTERVAL_RANGE)];
+        let offer = &seen.settings.offer;
+        let bad_offer = !offer.is_empty() && Recreate::of_option(offer).is_none();
+        let bad_offer = bad_offer.then(|| format!("@sidecar-offer is '{offer}', not on, off or auto; the default is used"));
         let wrong = options.into_iter().filter(|(_, text, range)| !text.is_empty() && seconds(text, *range).is_none());
-        wrong.map(|(name, text, (least, most))| format!("{name} is '{text}', not {least} to {most} seconds; the default is used")).collect()
+        wrong
+            .map(|(name, text, (least, most))| format!("{name} is '{text}', not {least} to {most} seconds; the default is used"))
+            .chain(bad_offer)
+            .collect()
     }
 }
 

@@ -18,8 +18,38 @@ pub struct Config {
     pub ignore: Vec<String>,
     /// `restore.resumeAgents`: `off`, `ask` or `auto`.
     pub resume_agents: String,
+    /// `restore.recreateShells`: what a new server does with what can be restored. The option `@sidecar-offer` wins.
+    pub recreate_shells: Recreate,
     /// What is wrong with the file.
     pub warnings: Vec<String>,
+}
+
+/// What a new server does with what can be restored.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Recreate {
+    /// Nothing.
+    Off,
+    /// It shows the menu, once.
+    #[default]
+    Ask,
+    /// It restores.
+    Auto,
+}
+
+impl Recreate {
+    fn parse(word: &str) -> Option<Self> {
+        match word {
+            "off" => Some(Self::Off),
+            "ask" => Some(Self::Ask),
+            "auto" => Some(Self::Auto),
+            _ => None,
+        }
+    }
+
+    /// Reads `@sidecar-offer`, whose word for asking is `on`.
+    pub fn of_option(word: &str) -> Option<Self> {
+        Self::parse(if word == "on" { "ask" } else { word })
+    }
 }
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
@@ -33,6 +63,7 @@ impl Default for Config {
             closed_tombstones: DEFAULT_CLOSED,
             ignore: Vec::new(),
             resume_agents: "ask".into(),
+            recreate_shells: Recreate::Ask,
             warnings: Vec::new(),
         }
     }
@@ -102,6 +133,12 @@ impl Config {
             match value.as_str() {
                 Some(word @ ("off" | "ask" | "auto")) => word.clone_into(&mut config.resume_agents),
                 _ => warn("restore.resumeAgents", value, "\"off\", \"ask\" or \"auto\""),
+            }
+        }
+        if let Some(value) = at("restore", "recreateShells") {
+            match value.as_str().and_then(Recreate::parse) {
+                Some(choice) => config.recreate_shells = choice,
+                None => warn("restore.recreateShells", value, "\"off\", \"ask\" or \"auto\""),
             }
         }
         config

@@ -1,6 +1,7 @@
 //! The durable files of one server. Nothing else in the product writes them.
 #![expect(clippy::disallowed_methods, reason = "this room owns the files")]
 
+mod auto;
 mod config;
 mod files;
 mod hints;
@@ -10,11 +11,12 @@ mod lock;
 mod log;
 mod paths;
 mod save;
+mod told;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-pub use config::Config;
+pub use config::{Config, Recreate};
 use files::Disk;
 pub use load::{Loaded, Source};
 pub use lock::{Lock, Turn};
@@ -134,6 +136,29 @@ impl Store {
     /// Why records are not being written, as far as the log or the folder tell; `None` if all is well.
     pub fn trouble(&self) -> Option<String> {
         log::last_error(&self.dir, self.last_look()).or_else(|| self.unwritable())
+    }
+
+    /// Notes that an automatic restore begins; gives how many in a row have failed before it. One that never ends counts as failed.
+    ///
+    /// # Errors
+    /// The folder can't be written: then none should begin.
+    pub fn begin_automatic(&self) -> Result<u32> {
+        auto::begin(&self.dir)
+    }
+
+    /// How many automatic restores in a row have failed.
+    pub fn failed_automatics(&self) -> u32 {
+        auto::failed(&self.dir)
+    }
+
+    /// Notes that a restore went well: the automatic ones begin anew.
+    pub fn restore_went_well(&self) {
+        auto::forget(&self.dir);
+    }
+
+    /// Whether this was not told before; from now on it was.
+    pub fn is_news(&self, what: &str) -> bool {
+        told::is_news(&self.dir, what)
     }
 
     /// Why the folder can't be written, told without writing.

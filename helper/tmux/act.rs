@@ -5,10 +5,16 @@ use std::time::Duration;
 use super::client::Failure;
 use super::quote;
 use super::server::Server;
-use crate::model::{Generation, Screen};
+use crate::model::{Generation, Offer, Screen};
 
 /// The hidden environment variable that holds the timer's token. Not an `@option`: setting one redraws every client.
 pub const TIMER: &str = "SIDECAR_TIMER";
+
+/// The hidden environment variable that names the keys which the plugin bound in the prefix table, apart by spaces.
+pub const KEYS: &str = "SIDECAR_KEYS";
+
+/// The hidden environment variable that tells how far the start-up offer is in this life of the server.
+pub const OFFER: &str = "SIDECAR_OFFER";
 
 /// The hidden environment variable that is set while a look is on its way: hooks start no other one.
 pub const LOOK_COMES: &str = "SIDECAR_LOOK";
@@ -185,6 +191,17 @@ impl Server {
         let reply =
             self.call(&["if-shell", "-F", &guard, &rearm.commands(), ";", "display-message", "-p", &format!("#{{{TIMER}}}")], None, limit)?;
         if reply.ok { Ok(text(&reply.stdout)) } else { Err(Failure::Other(reply.stderr)) }
+    }
+
+    /// Takes the start-up offer from one state to another; gives whether it was in the first. Of several that try, one succeeds.
+    ///
+    /// # Errors
+    /// As for any call.
+    pub fn move_offer(&self, from: Offer, to: Offer, limit: Duration) -> Result<bool, Failure> {
+        let guard = format!("#{{==:#{{{OFFER}}},{}}}", from.word());
+        let set = format!("set-environment -gh {OFFER} \"{}\" ; display-message -p moved", to.word());
+        let reply = self.call(&["if-shell", "-F", &guard, &set], None, limit)?;
+        if reply.ok { Ok(text(&reply.stdout) == "moved") } else { Err(Failure::Other(reply.stderr)) }
     }
 
     /// Runs commands of Sidecar's own, such as hooks.

@@ -105,7 +105,7 @@ impl Server {
         }
     }
 
-    fn command(&self, args: &[&OsStr]) -> Result<Command, Failure> {
+    pub(super) fn command(&self, args: &[&OsStr]) -> Result<Command, Failure> {
         let program = self.program().ok_or_else(|| Failure::Other("tmux is not on PATH".to_owned()))?;
         let mut command = Command::new(program);
         command.arg("-u").args(args).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());

@@ -3,15 +3,27 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use super::act::{LOOK_COMES, TIMER};
+use super::act::{LOOK_COMES, OFFER, TIMER};
 use super::client::Failure;
 use super::frame::{Frame, Row};
 use super::inspect;
 use super::server::Server;
 use crate::agents::process;
-use crate::model::{Generation, Layout, Observation, SeenPane, SeenSession, SeenWindow, TmuxSettings};
+use crate::model::{Generation, Layout, Observation, Offer, SeenPane, SeenSession, SeenWindow, TmuxSettings};
 
-const HEAD: &[&str] = &["pid", "start_time", "version", "S:x", "@sidecar-interval", "@sidecar-grace", TIMER];
+const HEAD: &[&str] = &[
+    "pid",
+    "start_time",
+    "version",
+    "S:x",
+    "@sidecar-interval",
+    "@sidecar-grace",
+    TIMER,
+    "@sidecar-offer",
+    OFFER,
+    "@sidecar_restorable",
+    "@sidecar_status",
+];
 const SESSION: &[&str] = &[
     "session_id",
     "session_name",
@@ -158,7 +170,15 @@ fn assemble(rows: &[Row]) -> Option<Observation> {
     let pid: i32 = number(head.fields[0])?;
     let generation =
         Generation { boot: process::boot_id(), pid, start_time: number(head.fields[1])?, process_start: process::start_time(pid) };
-    let settings = TmuxSettings { interval: text(head.fields[4]), grace: text(head.fields[5]), timer: text(head.fields[6]) };
+    let settings = TmuxSettings {
+        interval: text(head.fields[4]),
+        grace: text(head.fields[5]),
+        timer: text(head.fields[6]),
+        offer: text(head.fields[7]),
+        offered: Offer::of(&text(head.fields[8])),
+        restorable: text(head.fields[9]),
+        status: text(head.fields[10]),
+    };
     let mut sessions: Vec<SeenSession> = Vec::new();
     let mut place: HashMap<String, usize> = HashMap::new();
     let mut window_place: HashMap<(usize, u32), (usize, usize)> = HashMap::new();

@@ -2,18 +2,22 @@
 
 mod act;
 mod client;
+mod clients;
 mod frame;
 mod inspect;
 mod look;
+mod menu;
 mod quote;
 mod server;
 mod typing;
 mod version;
 
-pub use act::{HOOK_INDEX, LOOK_COMES, Rearm, TIMER, announce_look, keep_unattached, only_in};
+pub use act::{HOOK_INDEX, KEYS, LOOK_COMES, OFFER, Rearm, TIMER, announce_look, keep_unattached, only_in};
 pub use client::{Failure, Held, Reply};
+pub use clients::SeenClient;
 pub use inspect::session as inspect_again;
 pub use look::{Purpose, look_argv};
+pub use menu::{Drawn, Item, MENU_FRAME, Menu, Prompt, message_command};
 pub use quote::{arg, double_hash, format_arg, name_from_shown, shell_line, shell_word, shown_from_name};
 pub use server::Server;
 pub use typing::{PaneNow, Typing};

@@ -1,0 +1,141 @@
+//! The keys of the plugin, in the prefix table.
+
+use super::hooks::background;
+use crate::tmux::{KEYS, arg};
+
+/// A key that opens a menu.
+struct Key {
+    /// The option that moves it, or says `none`.
+    option: &'static str,
+    default: &'static str,
+    /// What `list-keys -N` tells of it.
+    note: &'static str,
+    menu: &'static str,
+    /// What it does, as a sentence says it.
+    verb: &'static str,
+}
+
+const TABLE: [Key; 2] = [
+    Key {
+        option: "@sidecar-restore-key",
+        default: "R",
+        note: "Restore sessions that died with their server",
+        menu: "restore",
+        verb: "restores",
+    },
+    Key { option: "@sidecar-rename-key", default: "N", note: "Name this session's shell", menu: "rename", verb: "renames" },
+];
+
+/// What the server says of keys: the values of the options, in the table's order, the keys that we have bound, and what
+/// `list-keys -T prefix` prints.
+pub(super) struct Known<'a> {
+    pub(super) options: [&'a str; 2],
+    pub(super) ours: &'a str,
+    pub(super) bound: Vec<&'a str>,
+}
+
+/// What to ask for it, in this order, a line each but for the last.
+pub(super) fn asked() -> Vec<String> {
+    let formats = TABLE.iter().map(|key| format!("#{{{}}}", key.option)).chain([format!("#{{{KEYS}}}")]);
+    let mut words: Vec<String> =
+        formats.flat_map(|format| ["display-message".to_owned(), "-p".to_owned(), format, ";".to_owned()]).collect();
+    words.extend(["list-keys", "-T", "prefix"].map(str::to_owned));
+    words
+}
+
+/// What is done about the keys.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Binding {
+    /// The commands that bind keys whose names are our own.
+    pub(super) script: String,
+    /// The same for names that the user chose, one by one: tmux may know none of that name.
+    pub(super) chosen: Vec<(String, String)>,
+    /// Which key does what, for people.
+    pub(super) words: String,
+    /// The default keys that somebody else holds, with the option that moves each.
+    pub(super) held: Vec<(&'static str, &'static str)>,
+}
+
+/// Decides which keys are bound: the user's choice wins, and a default one that somebody else holds stays his.
+pub(super) fn bind(helper: &str, known: &Known) -> Binding {
+    let before: Vec<&str> = known.ours.split_whitespace().collect();
+    let (mut script, mut chosen, mut words, mut held, mut ours) = (String::new(), Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    for (key, option) in TABLE.iter().zip(known.options) {
+        let name = if option.is_empty() { key.default } else { option };
+        if name == "none" {
+            continue;
+        }
+        let theirs = |line: &&&str| key_of(line) == Some(name) && !(before.contains(&name) && line.contains("sidecar"));
+        if option.is_empty() && known.bound.iter().any(|line| theirs(&line)) {
+            held.push((key.default, key.option));
+            continue;
+        }
+        let run = background(helper, &["menu", key.menu, "--client", "#{client_name}"]);
+        let command = format!("bind-key -T prefix -N {} {} {run}\n", arg(key.note.as_bytes()), arg(name.as_bytes()));
+        if option.is_empty() {
+            script.push_str(&command)
+        } else {
+            chosen.push((name.to_owned(), command))
+        }
+        words.push(format!("prefix {name} {}", key.verb));
+        ours.push(name);
+    }
+    for moved in before.iter().filter(|name| !ours.contains(name)) {
+        if known.bound.iter().any(|line| key_of(line) == Some(moved) && line.contains("sidecar")) {
+            script.push_str(&format!("unbind-key -T prefix {}\n", arg(moved.as_bytes())));
+        }
+    }
+    script.push_str(&format!("set-environment -gh {KEYS} {}\n", arg(ours.join(" ").as_bytes())));
+    Binding { script, chosen, words: words.join(", "), held }
+}
+
+/// The key of a line of `list-keys`; tmux puts a backslash before some.
+fn key_of(line: &str) -> Option<&str> {
+    let key = line.split_once("-T prefix ")?.1.split_whitespace().next()?;
+    Some(key.strip_prefix('\\').filter(|rest| !rest.is_empty()).unwrap_or(key))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn known<'a>(options: [&'a str; 2], ours: &'a str, bound: &[&'a str]) -> Known<'a> {
+        Known { options, ours, bound: bound.to_vec() }
+    }
+
+    const THEIRS: &str = "bind-key    -T prefix       R                 source-file ~/.tmux.conf";
+    const OURS: &str = "bind-key    -T prefix       R                 run-shell -b \"/bin/sh -c '…' '/p/sidecar' 'menu'\"";
+
+    #[test]
+    fn free_keys_are_taken_and_those_of_others_are_not() {
+        let free = bind("/p/sidecar", &known(["", ""], "", &[]));
+        assert_eq!(free.words, "prefix R restores, prefix N renames");
+        assert!(free.script.contains("\"R\" run-shell -b ") && free.script.contains("SIDECAR_KEYS \"R N\"") && free.held.is_empty());
+        let held = bind("/p/sidecar", &known(["", ""], "", &[THEIRS]));
+        assert_eq!((held.words.as_str(), held.held), ("prefix N renames", vec![("R", "@sidecar-restore-key")]));
+        // Even one that names us, if we did not bind it.
+        assert_eq!(bind("/p/sidecar", &known(["", ""], "", &[OURS])).held.len(), 1);
+        assert!(bind("/p/sidecar", &known(["", ""], "R N", &[OURS])).held.is_empty());
+        // Taken over by the user since.
+        assert_eq!(bind("/p/sidecar", &known(["", ""], "R N", &[THEIRS])).held.len(), 1);
+    }
+
+    #[test]
+    fn keys_are_moved_and_switched_off() {
+        let moved = bind("/p/sidecar", &known(["F5", "none"], "R N", &[OURS]));
+        assert_eq!(moved.words, "prefix F5 restores");
+        assert_eq!(moved.chosen[0].0, "F5");
+        assert!(moved.script.contains("unbind-key -T prefix \"R\"") && !moved.script.contains("bind-key -T prefix -N"), "{}", moved.script);
+        // The user's choice wins over whoever holds it.
+        let chosen = bind("/p/sidecar", &known(["R", ""], "", &[THEIRS]));
+        assert!(chosen.held.is_empty() && chosen.chosen.len() == 1);
+    }
+
+    #[test]
+    fn the_key_of_a_line_is_found() {
+        assert_eq!(key_of(THEIRS), Some("R"));
+        assert_eq!(key_of("bind-key -r -T prefix \\; last-pane"), Some(";"));
+        assert_eq!(key_of("bind-key -T prefix \\ x"), Some("\\"));
+        assert_eq!(key_of("bind-key -T root R x"), None);
+    }
+}

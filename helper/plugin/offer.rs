@@ -1,0 +1,165 @@
+//! The start-up offer: a new server with something to restore shows the menu once, or restores by itself; and what the status line
+//! is told.
+
+use std::time::Duration;
+
+use super::hook::Plugin;
+use crate::error::Result;
+use crate::model::{Action, Generation, Observation, Offer, Plan, Policy, State, in_one_line, went_well};
+use crate::restore::{restore, retire_bootstrap, situation};
+use crate::store::{Config, Level, Recreate};
+use crate::tmux::{Drawn, SeenClient, arg};
+
+const LIMIT: Duration = Duration::from_secs(5);
+
+/// After this many failures in a row nothing is restored automatically any more.
+const MOST_FAILURES: u32 = 3;
+
+/// What a look leaves to be done, when no lock is held any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Next {
+    /// Nothing.
+    Nothing,
+    /// There is nothing to offer in this life of the server.
+    Close,
+    /// Show the menu to the first client.
+    Offer,
+    /// Restore.
+    Restore,
+}
+
+/// Decides it: once in each life of a server that has the plugin.
+pub(super) fn next(seen: &Observation, config: &Config, restorable: usize) -> Next {
+    let settings = &seen.settings;
+    if settings.timer.is_empty() || settings.offered != Offer::Undecided {
+        return Next::Nothing;
+    }
+    match Recreate::of_option(&settings.offer).unwrap_or(config.recreate_shells) {
+        _ if restorable == 0 => Next::Close,
+        Recreate::Off => Next::Close,
+        Recreate::Ask => Next::Offer,
+        Recreate::Auto => Next::Restore,
+    }
+}
+
+/// How many shells of earlier lives wait to be restored.
+pub(super) fn restorable(state: &State, present: &Generation) -> usize {
+    state.shells.iter().filter(|shell| !shell.lives_in(present) && shell.policy != Policy::Never).count()
+}
+
+impl Plugin<'_> {
+    /// Keeps `@sidecar_restorable` and `@sidecar_status` true. Setting an option draws every client, so only a change is set.
+    pub(super) fn show_status(&self, seen: &Observation, restorable: usize) {
+        let status = if restorable == 0 { String::new() } else { format!("{restorable} to restore") };
+        if seen.settings.timer.is_empty() || (seen.settings.restorable == restorable.to_string() && seen.settings.status == status) {
+            return;
+        }
+        self.set_status(Some(restorable), &status);
+    }
+
+    fn set_status(&self, restorable: Option<usize>, status: &str) {
+        let number = restorable.map(|number| format!("set-option -g @sidecar_restorable {number}\n")).unwrap_or_default();
+        let script = format!("{number}set-option -g @sidecar_status {}\n", arg(status.as_bytes()));
+        if let Err(failure) = self.server.source(&script, LIMIT) {
+            self.store.log(Level::Warn, "status", &failure.to_string());
+        }
+    }
+
+    /// Does what a look has left.
+    pub(super) fn go_on(&self, next: Next) -> Result<()> {
+        let moved = |to| self.server.move_offer(Offer::Undecided, to, LIMIT).map_err(|failure| self.unanswered(&failure));
+        match next {
+            Next::Nothing => Ok(()),
+            Next::Close => moved(Offer::Done).map(drop),
+            // From here on each client that comes is asked; one may be there already.
+            Next::Offer if moved(Offer::Pending)? => self.offer(None),
+            Next::Restore if moved(Offer::Done)? => self.restore_automatically(),
+            Next::Offer | Next::Restore => Ok(()),
+        }
+    }
+
+    /// Shows the menu to this client, else to the first one; only one of several that come gets it.
+    pub(super) fn offer(&self, client: Option<&str>) -> Result<()> {
+        let clients = self.server.clients(LIMIT).map_err(|failure| self.unanswered(&failure))?;
+        let fits = |seen: &&SeenClient| seen.is_interactive() && client.is_none_or(|name| seen.name == name);
+        let Some(client) = clients.iter().find(fits) else { return Ok(()) };
+        let situation = situation(self.server, self.store, self.config)?;
+        let moved = |from, to| self.server.move_offer(from, to, LIMIT).map_err(|failure| self.unanswered(&failure));
+        if !moved(Offer::Pending, Offer::Done)? || to_restore(&situation.plan()).is_empty() {
+            return Ok(());
+        }
+        let shown = self.menus(client.clone()).restore(0);
+        if !matches!(shown, Ok(Drawn::Yes | Drawn::Unknown)) {
+            moved(Offer::Done, Offer::Pending)?;
+        }
+        shown.map(drop)
+    }
+
+    /// Restores without asking: not what the user closed, even if the server ended with it.
+    fn restore_automatically(&self) -> Result<()> {
+        if self.store.failed_automatics() >= MOST_FAILURES {
+            self.tell(&format!(
+                "sidecar: the automatic restore failed {MOST_FAILURES} times in a row and is off until a restore succeeds: sidecar session restore"
+            ));
+            return Ok(());
+        }
+        let plan = situation(self.server, self.store, self.config)?.plan();
+        let wanted: Vec<String> =
+            to_restore(&plan).into_iter().filter(|(_, reason)| *reason != "closed_with_server").map(|(id, _)| id).collect();
+        if wanted.is_empty() {
+            return Ok(());
+        }
+        self.store.begin_automatic()?;
+        let report = restore(self.server, self.store, self.config, Some(&wanted), false, &mut |done, total| {
+            self.set_status(None, &format!("restoring {done}/{total}"));
+        })?;
+        let well = went_well(&report.outcomes);
+        if well {
+            self.store.restore_went_well();
+        }
+        let said = format!("sidecar: {}", in_one_line(&report.outcomes, false));
+        if let Some(retiring) = &report.retiring {
+            retire_bootstrap(self.server, self.store, retiring, &said);
+        }
+        self.tell(&if well { said } else { format!("{said}: sidecar session status") });
+        self.coalesced_look()
+    }
+}
+
+/// What a restore would make, with the reason.
+fn to_restore(plan: &Plan) -> Vec<(String, &'static str)> {
+    let steps = plan.steps.iter().filter(|step| matches!(step.action, Action::RecreateShell | Action::Manual));
+    steps.map(|step| (step.shell.clone(), step.reason)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::TmuxSettings;
+
+    fn seen(timer: &str, offer: &str, offered: Offer) -> Observation {
+        let settings = TmuxSettings { timer: timer.into(), offer: offer.into(), offered, ..TmuxSettings::default() };
+        Observation { generation: Generation::default(), version: "3.3a".into(), sessions: Vec::new(), settings }
+    }
+
+    #[test]
+    fn it_is_decided_once_in_a_server_that_has_the_plugin() {
+        let ask = Config::default();
+        let auto = Config { recreate_shells: Recreate::Auto, ..Config::default() };
+        for (timer, option, offered, config, restorable, wanted) in [
+            ("1.2.3", "", Offer::Undecided, &ask, 2, Next::Offer),
+            ("1.2.3", "", Offer::Undecided, &ask, 0, Next::Close),
+            ("1.2.3", "", Offer::Pending, &ask, 2, Next::Nothing),
+            ("1.2.3", "", Offer::Done, &ask, 2, Next::Nothing),
+            ("", "", Offer::Undecided, &ask, 2, Next::Nothing),
+            ("1.2.3", "off", Offer::Undecided, &auto, 2, Next::Close),
+            ("1.2.3", "on", Offer::Undecided, &auto, 2, Next::Offer),
+            ("1.2.3", "auto", Offer::Undecided, &ask, 2, Next::Restore),
+            ("1.2.3", "", Offer::Undecided, &auto, 2, Next::Restore),
+            // What makes no sense is as if it were not set.
+            ("1.2.3", "maybe", Offer::Undecided, &ask, 2, Next::Offer),
+        ] {
+            assert_eq!(next(&seen(timer, option, offered), config, restorable), wanted, "{timer} {option} {offered:?}");
+        }
+    }
+}
