@@ -55,6 +55,10 @@ impl Server {
         let said = String::from_utf8_lossy(&reply.stdout).into_owned();
         let fields: Vec<&str> = said.trim_end().splitn(6, ' ').collect();
         let [dead, mode, off, cursor, pid, tty] = *fields.as_slice() else { return Ok(None) };
+        // Of a pane that is gone the fields are empty.
+        if tty.is_empty() {
+            return Ok(None);
+        }
         let refuses = match (dead, mode, off) {
             ("1", _, _) => Some("its program has ended"),
             (_, "1", _) => Some("it is in copy mode"),
