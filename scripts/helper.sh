@@ -89,15 +89,14 @@ tell() {
   # It is shown as a format, and stands in quotes in a hook: what means something there gives way.
   text=$(printf '%s' "$1" | LC_ALL=C tr -d "\`\"'" | LC_ALL=C tr -c 'A-Za-z0-9 ./_~:,()<>=+@-\200-\377' '?')
   hook='client-session-changed[8421]'
-  # Without a time it would be gone within a second. It never waits for a key: the next one that is pressed does its work.
-  show='display-message -d 0'
+  # tmux's own time is less than a second. Panes stand still meanwhile, so it is not much longer; any key ends it, and does its work.
+  show='display-message -d 8000'
   if is_too_old "$(server_version)"; then show=display-message; else keys_tell "$show" "$text"; fi
+  # First for the next client: one that comes at this very moment is then shown it one way or the other.
+  tmux set-hook -g "$hook" "if-shell -F '#{client_control_mode}' '' \"set-hook -gu '$hook' ; $show '$text'\""
   if [ -n "$(tmux list-clients -F '#{?client_control_mode,,x}' 2>/dev/null)" ]; then
-    tmux set-hook -gu "$hook" 2>/dev/null
     # shellcheck disable=SC2086 # a command and its options
-    tmux $show "$text"
-  else
-    tmux set-hook -g "$hook" "if-shell -F '#{client_control_mode}' '' \"set-hook -gu '$hook' ; $show '$text'\""
+    tmux set-hook -gu "$hook" \; $show "$text"
   fi
 }
 
@@ -110,8 +109,9 @@ keys_tell() {
     [ "$key" != none ] || continue
     if [ -z "$key" ]; then
       key=${pair#*:}
-      # Of `R:…what it does now…`.
-      case "$ours:$(tmux list-keys -T prefix "$key" 2>/dev/null)" in
+      # What it does now. Asked for a single key, 3.7 tells nothing.
+      bound=$(tmux list-keys -T prefix 2>/dev/null | grep -e "-T prefix  *$key ")
+      case "$ours:$bound" in
         *:) ;;
         *" $key "*:*sidecar*) ;;
         *) continue ;;

@@ -73,20 +73,23 @@ pub(super) fn bind(helper: &str, known: &Known) -> Binding {
         let run = background(helper, &["menu", key.menu, "--client", "#{client_name}"]);
         let command = format!("bind-key -T prefix -N {} {} {run}\n", arg(key.note.as_bytes()), arg(name.as_bytes()));
         if option.is_empty() {
-            script.push_str(&command)
+            script.push_str(&command);
         } else {
-            chosen.push((name.to_owned(), command))
+            chosen.push((name.to_owned(), command));
         }
         words.push(format!("prefix {name} {}", key.verb));
         ours.push(name);
     }
-    for moved in before.iter().filter(|name| !ours.contains(name)) {
-        if known.bound.iter().any(|line| key_of(line) == Some(moved) && line.contains("sidecar")) {
-            script.push_str(&format!("unbind-key -T prefix {}\n", arg(moved.as_bytes())));
-        }
-    }
+    let gone: Vec<&str> = before.into_iter().filter(|name| !ours.contains(name)).collect();
+    script.push_str(&unbind(&gone.join(" "), &known.bound));
     script.push_str(&format!("set-environment -gh {KEYS} {}\n", arg(ours.join(" ").as_bytes())));
     Binding { script, chosen, words: words.join(", "), held }
+}
+
+/// The commands that take these keys away, but for those that the user has bound to something else since.
+pub(super) fn unbind(keys: &str, bound: &[&str]) -> String {
+    let is_ours = |key: &&str| bound.iter().any(|line| key_of(line) == Some(key) && line.contains("sidecar"));
+    keys.split_whitespace().filter(is_ours).map(|key| format!("unbind-key -T prefix {}\n", arg(key.as_bytes()))).collect()
 }
 
 /// The key of a line of `list-keys`; tmux puts a backslash before some.

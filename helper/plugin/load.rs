@@ -74,6 +74,6 @@ impl Plugin<'_> {
     }
 
     pub(super) fn unanswered(&self, failure: &Failure) -> Error {
-        Error::failed("no_answer", format!("cannot set up the plugin in the tmux server at {}: {failure}", self.server.socket().display()))
+        Error::failed("no_answer", format!("the tmux server at {}: {failure}", self.server.socket().display()))
     }
 }

@@ -51,9 +51,12 @@ impl View<'_> {
             (Action::RecreateShell | Action::Manual, false) => "*",
             (Action::Refuse, true) => "✗",
             (Action::Refuse, false) => "x",
-            (_, true) => "○",
-            (_, false) => "-",
+            _ => self.idle_glyph(),
         }
+    }
+
+    fn idle_glyph(&self) -> &'static str {
+        if self.client.utf8 { "○" } else { "o" }
     }
 
     fn cut(&self, text: &str) -> String {
@@ -138,7 +141,7 @@ impl View<'_> {
                     Action::Refuse | Action::Skip if step.policy != Policy::Never => {
                         [name, String::new(), shown(step.note.as_deref().unwrap_or(&step.detail))]
                     }
-                    _ => [name, directory(&step.work_dir), format!("{} {} {age}", self.what(step), self.dot())],
+                    _ => [name, directory(&step.work_dir), format!("{} {} {age}", what(step), self.dot())],
                 }
             })
             .collect();
@@ -164,20 +167,6 @@ impl View<'_> {
         }
         items.push(self.nothing("Not now", 'x'));
         self.menu(&format!("Restore {} {}", self.dot(), count(pending, "shell")), items)
-    }
-
-    fn what(&self, step: &Step) -> String {
-        if step.policy == Policy::Never {
-            return "never restored".to_owned();
-        }
-        let size = if step.windows > 1 { count(step.windows, "window") } else { count(step.panes, "pane") };
-        match step.reason {
-            "closed_with_server" => format!("{size}, closed with its server"),
-            "run_command" => format!("{size}, yours to start"),
-            "pane_directory_missing" => format!("{size}, a directory is missing"),
-            "cut_short" => format!("{size}, cut short"),
-            _ => size,
-        }
     }
 
     /// One shell of the plan.
@@ -213,8 +202,12 @@ impl View<'_> {
     /// The tombstones.
     pub(super) fn forgotten(&self, rows: &[&Row], page: usize) -> Menu {
         let (on_page, pages) = self.page(rows, page, self.fixed());
-        let lines: Vec<[String; 3]> =
-            on_page.iter().map(|row| [shown(&row.shell.name), directory(&row.shell.work_dir.display()), self.fate(row)]).collect();
+        let lines: Vec<[String; 3]> = on_page
+            .iter()
+            .map(|row| {
+                [format!("{} {}", self.idle_glyph(), shown(&row.shell.name)), directory(&row.shell.work_dir.display()), self.fate(row)]
+            })
+            .collect();
         let mut items = Vec::new();
         let mut keys = '1'..='9';
         for (row, line) in on_page.iter().zip(self.table(&lines)) {
@@ -269,6 +262,21 @@ impl View<'_> {
             self.choice("No", 'n', &["tombstone", &row.shell.id]),
         ];
         self.menu("Remove for good?", items)
+    }
+}
+
+/// What comes back of it.
+fn what(step: &Step) -> String {
+    if step.policy == Policy::Never {
+        return "never restored".to_owned();
+    }
+    let size = if step.windows > 1 { count(step.windows, "window") } else { count(step.panes, "pane") };
+    match step.reason {
+        "closed_with_server" => format!("{size}, closed with its server"),
+        "run_command" => format!("{size}, yours to start"),
+        "pane_directory_missing" => format!("{size}, a directory is missing"),
+        "cut_short" => format!("{size}, cut short"),
+        _ => size,
     }
 }
 

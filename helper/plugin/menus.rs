@@ -36,8 +36,8 @@ impl Plugin<'_> {
     pub fn ask(&self, what: Ask, client: Option<&str>) -> Result<()> {
         let menus = self.menus(self.client(client)?);
         menus.or_say(|| match what {
-            Ask::Restore => menus.restore(0).map(drop),
-            Ask::Forgotten => menus.forgotten(0).map(drop),
+            Ask::Restore => menus.restore(0),
+            Ask::Forgotten => menus.forgotten(0),
             Ask::Rename => menus.rename(),
         })
     }
@@ -107,6 +107,7 @@ impl Menus<'_> {
 
     fn say(&self, text: &str) {
         let text = format!("sidecar: {}", crate::display::shown(text));
+        self.plugin.store.log(crate::store::Level::Info, "menu", &format!("{}: {text}", self.client.name));
         if let Err(failure) = self.plugin.server.show_message(&self.client.name, &text, MESSAGE_TIME) {
             self.plugin.store.log(crate::store::Level::Warn, "menu", &failure.to_string());
         }
@@ -120,12 +121,12 @@ impl Menus<'_> {
         Shells { server: self.plugin.server, store: self.plugin.store, config: self.plugin.config }
     }
 
-    fn draw(&self, menu: &Menu) -> Result<Drawn> {
-        let drawn = self.plugin.server.show_menu(&self.client, menu).map_err(|failure| self.plugin.unanswered(&failure))?;
+    fn draw(&self, menu: &Menu) -> Result<()> {
+        let drawn = self.plugin.server.show_menu(&self.client, menu, LIMIT).map_err(|failure| self.plugin.unanswered(&failure))?;
         if drawn == Drawn::No {
             self.say("another menu or a popup is open here: close it, and try again");
         }
-        Ok(drawn)
+        Ok(())
     }
 
     fn situation(&self) -> Result<Situation> {
@@ -133,7 +134,7 @@ impl Menus<'_> {
     }
 
     /// The plan as a menu.
-    pub(super) fn restore(&self, page: usize) -> Result<Drawn> {
+    pub(super) fn restore(&self, page: usize) -> Result<()> {
         let situation = self.situation()?;
         let plan = situation.plan();
         // What runs is no matter of a restore.
@@ -142,11 +143,11 @@ impl Menus<'_> {
         let forgotten = situation.state.tombstones.len();
         if steps.is_empty() && forgotten == 0 {
             self.say("nothing to restore");
-            return Ok(Drawn::Yes);
+            return Ok(());
         }
         if !self.view().fits() {
             self.say(&format!("{} to restore; this client is too small for a menu: sidecar session status", count(pending, "shell")));
-            return Ok(Drawn::Yes);
+            return Ok(());
         }
         let last_active = |id: &str| {
             let shell = situation.state.shells.iter().find(|shell| shell.id == id);
@@ -161,15 +162,15 @@ impl Menus<'_> {
     }
 
     /// The tombstones as a menu.
-    fn forgotten(&self, page: usize) -> Result<Drawn> {
+    fn forgotten(&self, page: usize) -> Result<()> {
         let rows = self.tombstones()?;
         if rows.is_empty() {
             self.say("no shell is forgotten");
-            return Ok(Drawn::Yes);
+            return Ok(());
         }
         if !self.view().fits() {
             self.say(&format!("{} forgotten; this client is too small for a menu: sidecar shell list --all", count(rows.len(), "shell")));
-            return Ok(Drawn::Yes);
+            return Ok(());
         }
         self.draw(&self.view().forgotten(&rows.iter().collect::<Vec<_>>(), page))
     }
@@ -183,7 +184,7 @@ impl Menus<'_> {
         let target = if is_id(&self.client.shell) { &self.client.shell } else { &self.client.session };
         let then = background(self.plugin.helper, &["menu", "go", "--client", &self.client.name, "named", &token, target]);
         let (_, version) = self.plugin.server.pid_and_version(LIMIT).map_err(|failure| self.plugin.unanswered(&failure))?;
-        let prompt = Prompt { label: "New name: ", present: &String::from_utf8_lossy(&present), token: &token, then: &then };
+        let prompt = Prompt { label: "New name:", present: &String::from_utf8_lossy(&present), token: &token, then: &then };
         self.plugin
             .server
             .prompt(&self.client.name, &prompt, Version::parse(&version), LIMIT)
@@ -194,8 +195,8 @@ impl Menus<'_> {
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         let page = |word: &str| word.parse().unwrap_or(0);
         match *words.as_slice() {
-            ["restore", at] => self.restore(page(at)).map(drop),
-            ["forgotten", at] => self.forgotten(page(at)).map(drop),
+            ["restore", at] => self.restore(page(at)),
+            ["forgotten", at] => self.forgotten(page(at)),
             ["make-all"] => self.make(None),
             ["make", id] => self.make(Some(id)),
             ["shell", id] => self.with_step(id, |step| self.view().shell(step)),
@@ -211,7 +212,9 @@ impl Menus<'_> {
             ["bring-back", id] => self.then_restore(&self.shells().restore(OsStr::new(id))?),
             ["purge", id] => {
                 let done = self.shells().purge(OsStr::new(id))?;
-                self.forgotten(0)?;
+                if !self.tombstones()?.is_empty() {
+                    self.forgotten(0)?;
+                }
                 self.say(&done.said);
                 Ok(())
             }
@@ -231,13 +234,13 @@ impl Menus<'_> {
     fn with_step(&self, id: &str, menu: impl FnOnce(&Step) -> Menu) -> Result<()> {
         let plan = self.situation()?.plan();
         let step = plan.steps.iter().find(|step| step.shell == id).ok_or_else(|| vanished(id))?;
-        self.draw(&menu(step)).map(drop)
+        self.draw(&menu(step))
     }
 
     fn with_tombstone(&self, id: &str, menu: impl FnOnce(&Row) -> Menu) -> Result<()> {
         let rows = self.tombstones()?;
         let row = rows.iter().find(|row| row.shell.id == id).ok_or_else(|| vanished(id))?;
-        self.draw(&menu(row)).map(drop)
+        self.draw(&menu(row))
     }
 
     /// Restores all, or one shell and goes there.
@@ -259,15 +262,13 @@ impl Menus<'_> {
         if went_well(&report.outcomes) {
             plugin.store.restore_went_well();
         }
-        let told: Vec<&Outcome> = report.outcomes.iter().filter(|outcome| id.is_none_or(|id| outcome.shell == id)).collect();
-        let there =
-            |outcome: &&&Outcome| !matches!(outcome.status, OutcomeStatus::Refused | OutcomeStatus::Failed | OutcomeStatus::Skipped);
-        let said = match (id, told.as_slice()) {
-            (Some(_), [one]) if Some(one).filter(there).is_none() => format!("{}: {}", one.name, one.detail),
+        let one = id.and_then(|id| report.outcomes.iter().find(|outcome| outcome.shell == id));
+        let said = match one {
+            Some(one) if !is_there(one) => format!("{}: {}", one.name, one.detail),
             _ => in_one_line(&report.outcomes, false),
         };
-        if let Some(id) = id.filter(|_| told.first().filter(there).is_some()) {
-            self.go_to(id);
+        if let Some(one) = one.filter(|one| is_there(one)) {
+            self.go_to(&one.shell);
         }
         if let Some(retiring) = &report.retiring {
             retire_bootstrap(plugin.server, plugin.store, retiring, &format!("sidecar: {said}"));
@@ -306,6 +307,11 @@ impl Menus<'_> {
         }
         self.plugin.coalesced_look()
     }
+}
+
+/// Whether a client can go to its session.
+fn is_there(outcome: &Outcome) -> bool {
+    !matches!(outcome.status, OutcomeStatus::Refused | OutcomeStatus::Failed | OutcomeStatus::Skipped)
 }
 
 fn vanished(id: &str) -> Error {

@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::model::{Action, Generation, Observation, Offer, Plan, Policy, State, in_one_line, went_well};
 use crate::restore::{restore, retire_bootstrap, situation};
 use crate::store::{Config, Level, Recreate};
-use crate::tmux::{Drawn, SeenClient, arg};
+use crate::tmux::{SeenClient, arg};
 
 const LIMIT: Duration = Duration::from_secs(5);
 
@@ -60,22 +60,28 @@ impl Plugin<'_> {
     fn set_status(&self, restorable: Option<usize>, status: &str) {
         let number = restorable.map(|number| format!("set-option -g @sidecar_restorable {number}\n")).unwrap_or_default();
         let script = format!("{number}set-option -g @sidecar_status {}\n", arg(status.as_bytes()));
-        if let Err(failure) = self.server.source(&script, LIMIT) {
+        if let Err(failure) = self.server.source_ours(&script, LIMIT) {
             self.store.log(Level::Warn, "status", &failure.to_string());
         }
     }
 
     /// Does what a look has left.
     pub(super) fn go_on(&self, next: Next) -> Result<()> {
-        let moved = |to| self.server.move_offer(Offer::Undecided, to, LIMIT).map_err(|failure| self.unanswered(&failure));
         match next {
             Next::Nothing => Ok(()),
-            Next::Close => moved(Offer::Done).map(drop),
+            Next::Close => self.move_offer(Offer::Undecided, Offer::Done).map(drop),
             // From here on each client that comes is asked; one may be there already.
-            Next::Offer if moved(Offer::Pending)? => self.offer(None),
-            Next::Restore if moved(Offer::Done)? => self.restore_automatically(),
+            Next::Offer if self.move_offer(Offer::Undecided, Offer::Pending)? => self.offer(None),
+            Next::Restore if self.move_offer(Offer::Undecided, Offer::Done)? => self.restore_automatically(),
             Next::Offer | Next::Restore => Ok(()),
         }
+    }
+
+    /// Of several that move it at once one succeeds. The lock sees to that: 3.8 lets another client's command in between an `if-shell`
+    /// and what it runs.
+    fn move_offer(&self, from: Offer, to: Offer) -> Result<bool> {
+        let _held = self.store.lock(LIMIT)?;
+        self.server.move_offer(from, to, LIMIT).map_err(|failure| self.unanswered(&failure))
     }
 
     /// Shows the menu to this client, else to the first one; only one of several that come gets it.
@@ -84,15 +90,15 @@ impl Plugin<'_> {
         let fits = |seen: &&SeenClient| seen.is_interactive() && client.is_none_or(|name| seen.name == name);
         let Some(client) = clients.iter().find(fits) else { return Ok(()) };
         let situation = situation(self.server, self.store, self.config)?;
-        let moved = |from, to| self.server.move_offer(from, to, LIMIT).map_err(|failure| self.unanswered(&failure));
-        if !moved(Offer::Pending, Offer::Done)? || to_restore(&situation.plan()).is_empty() {
+        if !self.move_offer(Offer::Pending, Offer::Done)? || to_restore(&situation.plan()).is_empty() {
             return Ok(());
         }
         let shown = self.menus(client.clone()).restore(0);
-        if !matches!(shown, Ok(Drawn::Yes | Drawn::Unknown)) {
-            moved(Offer::Done, Offer::Pending)?;
+        if shown.is_err() {
+            // It left before it was shown anything.
+            self.move_offer(Offer::Done, Offer::Pending)?;
         }
-        shown.map(drop)
+        shown
     }
 
     /// Restores without asking: not what the user closed, even if the server ended with it.
@@ -109,7 +115,7 @@ impl Plugin<'_> {
         if wanted.is_empty() {
             return Ok(());
         }
-        self.store.begin_automatic()?;
+        self.store.begin_automatic(&self.store.lock(LIMIT)?)?;
         let report = restore(self.server, self.store, self.config, Some(&wanted), false, &mut |done, total| {
             self.set_status(None, &format!("restoring {done}/{total}"));
         })?;
@@ -139,7 +145,12 @@ mod tests {
 
     fn seen(timer: &str, offer: &str, offered: Offer) -> Observation {
         let settings = TmuxSettings { timer: timer.into(), offer: offer.into(), offered, ..TmuxSettings::default() };
-        Observation { generation: Generation::default(), version: "3.3a".into(), sessions: Vec::new(), settings }
+        Observation {
+            generation: Generation { boot: "boot".into(), pid: 1, start_time: 1, process_start: None },
+            version: "3.3a".into(),
+            sessions: Vec::new(),
+            settings,
+        }
     }
 
     #[test]

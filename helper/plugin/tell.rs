@@ -15,14 +15,14 @@ pub(super) const MESSAGE_TIME: Duration = Duration::from_secs(8);
 impl Plugin<'_> {
     /// Shows a message to the client that was used last, else once to the next one that comes.
     pub(super) fn tell(&self, text: &str) {
-        let told = match self.last_used_client() {
-            Some(client) => self.server.show_message(&client.name, text, MESSAGE_TIME),
-            None => {
-                let show = message_command(None, text, Duration::ZERO);
-                let once = format!("if-shell -F \"#{{client_control_mode}}\" \"\" {{ set-hook -gu {MESSAGE_HOOK} ; {show} }}");
-                self.server.source(&format!("set-hook -g {MESSAGE_HOOK} {}\n", arg(once.as_bytes())), LIMIT)
-            }
-        };
+        let show = message_command(None, text, MESSAGE_TIME);
+        let once = format!("if-shell -F \"#{{client_control_mode}}\" \"\" {{ set-hook -gu {MESSAGE_HOOK} ; {show} }}");
+        // First for the next client: one that comes at this very moment is then shown it one way or the other.
+        let told = self.server.source_ours(&format!("set-hook -g {MESSAGE_HOOK} {}\n", arg(once.as_bytes())), LIMIT).and_then(|()| {
+            let Some(client) = self.last_used_client() else { return Ok(()) };
+            let now = message_command(Some(&client.name), text, MESSAGE_TIME);
+            self.server.source_ours(&format!("set-hook -gu {MESSAGE_HOOK}\n{now}\n"), LIMIT)
+        });
         if let Err(failure) = told {
             self.store.log(Level::Warn, "message", &format!("{failure}: {text}"));
         }

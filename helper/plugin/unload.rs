@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::hook::Plugin;
-use super::hooks;
+use super::{hooks, keys};
 use crate::error::Result;
 use crate::tmux::{Failure, KEYS, LOOK_COMES, OFFER, TIMER, arg};
 
@@ -31,13 +31,9 @@ impl Plugin<'_> {
             Ok(String::from_utf8_lossy(&reply.stdout).lines().map(str::to_owned).collect())
         };
         let mut script = hooks::unset();
-        for key in ask(&["display-message", "-p", &format!("#{{{KEYS}}}")])?.join(" ").split_whitespace() {
-            // The user may have bound it to something else since.
-            let bound = self.server.call(&["list-keys", "-T", "prefix", key], None, LIMIT)?;
-            if bound.ok && String::from_utf8_lossy(&bound.stdout).contains("sidecar") {
-                script.push_str(&format!("unbind-key -T prefix {}\n", arg(key.as_bytes())));
-            }
-        }
+        let ours = ask(&["display-message", "-p", &format!("#{{{KEYS}}}")])?.join(" ");
+        let bound = ask(&["list-keys", "-T", "prefix"])?;
+        script.push_str(&keys::unbind(&ours, &bound.iter().map(String::as_str).collect::<Vec<_>>()));
         for variable in [KEYS, OFFER, TIMER, LOOK_COMES] {
             script.push_str(&format!("set-environment -gu {variable}\n"));
         }

@@ -142,7 +142,7 @@ impl Store {
     ///
     /// # Errors
     /// The folder can't be written: then none should begin.
-    pub fn begin_automatic(&self) -> Result<u32> {
+    pub fn begin_automatic(&self, _held: &Lock) -> Result<u32> {
         auto::begin(&self.dir)
     }
 
@@ -156,9 +156,10 @@ impl Store {
         auto::forget(&self.dir);
     }
 
-    /// Whether this was not told before; from now on it was.
+    /// Whether this was not told before; from now on it was. Where that can't be kept it is no news: better silent than told at each
+    /// start.
     pub fn is_news(&self, what: &str) -> bool {
-        told::is_news(&self.dir, what)
+        self.lock(Duration::from_secs(1)).is_ok_and(|_held| told::is_news(&self.dir, what))
     }
 
     /// Why the folder can't be written, told without writing.

@@ -187,21 +187,30 @@ impl Server {
     /// # Errors
     /// As for any call.
     pub fn arm(&self, rearm: &Rearm, limit: Duration) -> Result<String, Failure> {
-        let guard = rearm.only_if.as_ref().map_or_else(|| "1".to_owned(), |token| format!("#{{==:#{{{TIMER}}},{token}}}"));
+        let token = rearm.only_if.as_ref().map_or_else(|| "1".to_owned(), |token| format!("#{{==:#{{{TIMER}}},{token}}}"));
+        let guard = format!("#{{&&:{},{token}}}", self.is_ours_format());
         let reply =
             self.call(&["if-shell", "-F", &guard, &rearm.commands(), ";", "display-message", "-p", &format!("#{{{TIMER}}}")], None, limit)?;
         if reply.ok { Ok(text(&reply.stdout)) } else { Err(Failure::Other(reply.stderr)) }
     }
 
-    /// Takes the start-up offer from one state to another; gives whether it was in the first. Of several that try, one succeeds.
+    /// Takes the start-up offer from one state to another; gives whether it was in the first.
     ///
     /// # Errors
     /// As for any call.
     pub fn move_offer(&self, from: Offer, to: Offer, limit: Duration) -> Result<bool, Failure> {
-        let guard = format!("#{{==:#{{{OFFER}}},{}}}", from.word());
+        let guard = format!("#{{&&:{},#{{==:#{{{OFFER}}},{}}}}}", self.is_ours_format(), from.word());
         let set = format!("set-environment -gh {OFFER} \"{}\" ; display-message -p moved", to.word());
         let reply = self.call(&["if-shell", "-F", &guard, &set], None, limit)?;
         if reply.ok { Ok(text(&reply.stdout) == "moved") } else { Err(Failure::Other(reply.stderr)) }
+    }
+
+    /// Runs commands of Sidecar's own in the server that this process speaks of, and in no other.
+    ///
+    /// # Errors
+    /// As for any call, and what tmux says of a command that it refuses.
+    pub fn source_ours(&self, commands: &str, limit: Duration) -> Result<(), Failure> {
+        self.source(&format!("if-shell -F {} {{\n{commands}}}\n", quote::arg(self.is_ours_format().as_bytes())), limit)
     }
 
     /// Runs commands of Sidecar's own, such as hooks.

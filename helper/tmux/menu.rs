@@ -1,8 +1,9 @@
 //! What is shown to a client: messages, menus, a line to type a name in.
 
-use std::io::Write;
+use std::io::{BufRead, BufReader, Write};
 use std::process::Stdio;
-use std::time::{Duration, Instant};
+use std::sync::mpsc;
+use std::time::Duration;
 
 use super::client::Failure;
 use super::clients::SeenClient;
@@ -10,8 +11,8 @@ use super::quote::{arg, double_hash};
 use super::server::Server;
 use super::version::Version;
 
-/// A menu that was not drawn is over at once; one that was, on tmux before 3.8, holds its command up until it is closed.
-const NOT_DRAWN: Duration = Duration::from_millis(25);
+/// A menu that was not drawn is over at once; one that was, on tmux before 3.8, holds up the commands behind it until it is closed.
+const AT_ONCE: Duration = Duration::from_millis(10);
 
 /// Columns that a menu's frame takes.
 pub const MENU_FRAME: usize = 4;
@@ -59,9 +60,8 @@ impl Server {
     ///
     /// # Errors
     /// The client is gone, or the server does not answer.
-    pub fn show_menu(&self, client: &SeenClient, menu: &Menu) -> Result<Drawn, Failure> {
-        let script = format!("{} ; display-message -p -F '#{{version}}'\n", menu_command(client, menu));
-        let began = Instant::now();
+    pub fn show_menu(&self, client: &SeenClient, menu: &Menu, limit: Duration) -> Result<Drawn, Failure> {
+        let script = format!("display-message -p begun\n{} ; display-message -p \"over #{{version}}\"\n", menu_command(client, menu));
         let mut child = self
             .command(&["-S".as_ref(), self.socket().as_os_str(), "source-file".as_ref(), "-".as_ref()])?
             .stdin(Stdio::piped())
@@ -70,19 +70,24 @@ impl Server {
         if let Some(mut stdin) = child.stdin.take() {
             stdin.write_all(script.as_bytes()).map_err(|error| Failure::Other(error.to_string()))?;
         }
-        // Told after the menu, or at once: until then the child waits, and it is left to wait when the menu stands.
-        let (sender, receiver) = std::sync::mpsc::channel();
+        let (sender, receiver) = mpsc::channel();
+        let stdout = child.stdout.take();
         std::thread::spawn(move || {
-            let _ = sender.send(child.wait_with_output());
+            let lines = stdout.map(BufReader::new).into_iter().flat_map(BufReader::lines).map_while(std::io::Result::ok);
+            lines.take(2).all(|line| sender.send(line).is_ok())
         });
-        match receiver.recv_timeout(NOT_DRAWN) {
-            Err(_) => Ok(Drawn::Yes),
-            Ok(Err(error)) => Err(Failure::Other(error.to_string())),
-            Ok(Ok(output)) if !output.status.success() => Err(Failure::Other(String::from_utf8_lossy(&output.stderr).trim().to_owned())),
-            Ok(Ok(output)) => {
-                let waits = Version::parse(&String::from_utf8_lossy(&output.stdout)) < Version::new(3, 8);
-                Ok(if waits && began.elapsed() < NOT_DRAWN { Drawn::No } else { Drawn::Unknown })
-            }
+        // The client itself is left to wait as long as the menu stands.
+        match receiver.recv_timeout(limit) {
+            Ok(line) if line == "begun" => {}
+            Err(mpsc::RecvTimeoutError::Timeout) => return Err(Failure::Timeout),
+            _ => return Err(Failure::Other(last_words(child))),
+        }
+        match receiver.recv_timeout(AT_ONCE) {
+            Ok(line) if Version::parse(line.trim_start_matches("over ")) < Version::new(3, 8) => Ok(Drawn::No),
+            Ok(_) => Ok(Drawn::Unknown),
+            Err(mpsc::RecvTimeoutError::Timeout) => Ok(Drawn::Yes),
+            // It went on no further: the menu was refused.
+            Err(mpsc::RecvTimeoutError::Disconnected) => Err(Failure::Other(last_words(child))),
         }
     }
 
@@ -95,14 +100,26 @@ impl Server {
     }
 }
 
-/// The command that shows a message to a client, else to the one that the command is about; without a time, until a key is pressed.
+/// What a client that has ended said.
+fn last_words(child: std::process::Child) -> String {
+    let said = child.wait_with_output().map(|output| String::from_utf8_lossy(&output.stderr).trim().to_owned());
+    said.ok().filter(|said| !said.is_empty()).unwrap_or_else(|| "tmux refused it".to_owned())
+}
+
+/// The command that shows a message to a client, else to the one that the command is about.
 pub fn message_command(client: Option<&str>, text: &str, time: Duration) -> String {
     let client = client.map(|name| format!("-c {} ", arg(name.as_bytes()))).unwrap_or_default();
     format!("display-message {client}-d {} {}", time.as_millis(), arg(&message_text(text)))
 }
 
 fn menu_command(client: &SeenClient, menu: &Menu) -> String {
-    let mut command = format!("display-menu -c {} -T {} -x C -y C", arg(client.name.as_bytes()), arg(&menu_text(&menu.title)));
+    // 3.8 goes by the target, and shows it to every client of that session.
+    let mut command = format!(
+        "display-menu -c {} -t {} -T {} -x C -y C --",
+        arg(client.name.as_bytes()),
+        arg(format!("{}:", client.session).as_bytes()),
+        arg(&menu_text(&menu.title))
+    );
     for item in &menu.items {
         match item {
             Item::Rule => command.push_str(" \"\""),
@@ -110,6 +127,8 @@ fn menu_command(client: &SeenClient, menu: &Menu) -> String {
             Item::Inert(text) => command.push_str(&format!(" {} \"\" \"\"", arg(&[b"-", menu_text(text).as_slice()].concat()))),
             Item::Choice { text, key, commands } => {
                 let key = key.map(String::from).unwrap_or_default();
+                // A dash would make it inert.
+                let text = if text.starts_with('-') { &format!(" {text}") } else { text };
                 command.push_str(&format!(" {} {} {}", arg(&menu_text(text)), arg(key.as_bytes()), arg(&double_hash(commands.as_bytes()))));
             }
         }

@@ -92,6 +92,14 @@ impl Server {
         here.then_some((pid, pane))
     }
 
+    /// A format that is 1 in the server that this process speaks of. A helper may outlive its server, and find another on the socket.
+    pub fn is_ours_format(&self) -> String {
+        match self.via {
+            Via::Inside(own) => format!("#{{==:#{{pid}},{own}}}"),
+            Via::Socket => "1".to_owned(),
+        }
+    }
+
     /// The tmux client; `None` if there is none on PATH or where tmux usually lies.
     pub fn program(&self) -> Option<&Path> {
         self.program.as_deref()

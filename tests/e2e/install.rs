@@ -5,7 +5,7 @@ use std::process::Command;
 
 use super::records::run;
 use super::stranger::{DEBIAN, Stranger, content};
-use super::support::{World, sidecar_path, tmux_versions, wait_for};
+use super::support::{World, tmux_versions, wait_for};
 use super::terminal::Terminal;
 
 /// The path from the one line to a helper that works: the real TPM, the real cargo, updates that build and that don't.
@@ -257,7 +257,7 @@ fn a_plugin_folder_that_cannot_be_written_is_told_and_another_helper_still_works
     stranger.wait_message(".tmux/plugins/sidecar.tmux/bin cannot be written");
     assert_eq!(stranger.cargo_calls(), [""; 0]);
     // As `cargo install` leaves it. The server's PATH does not name that folder.
-    std::fs::copy(sidecar_path(), stranger.home().join(".cargo/bin/sidecar")).unwrap();
+    stranger.put_helper(&stranger.home().join(".cargo/bin/sidecar"));
     stranger.reload();
     stranger.wait_loaded();
 }
@@ -394,7 +394,7 @@ fn a_helper_elsewhere_is_taken_by_its_api_and_refused_with_words() {
     stranger.reload();
     stranger.wait_message("tools/sidecar is no program that can be run");
     assert!(!stranger.is_loaded() && !stranger.home().join("helper.calls").exists());
-    std::fs::copy(sidecar_path(), &helper).unwrap();
+    stranger.put_helper(&helper);
     stranger.reload();
     stranger.wait_loaded();
 }
@@ -410,7 +410,7 @@ fn a_helper_on_path_works_and_one_of_another_api_is_told_of_while_the_plugin_bui
     stranger.wait_message("needs Rust 1.85 or newer, found none");
     stranger.wait_message("tools/sidecar is older than this plugin: update it");
     stranger.wait_no_build();
-    std::fs::copy(sidecar_path(), &helper).unwrap();
+    stranger.put_helper(&helper);
     stranger.reload();
     stranger.wait_loaded();
     let hooks = stranger.tmux(&["show-hooks", "-g"]).ok();

@@ -167,8 +167,19 @@ echo "{{\"executable\":\"$PWD/$2/release/sidecar\"}}"
         use std::os::unix::fs::PermissionsExt;
         let _ = self;
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, text).unwrap();
-        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        // In place by a rename: hooks may be running the one that is there.
+        let new = path.with_extension("new");
+        std::fs::write(&new, text).unwrap();
+        std::fs::set_permissions(&new, std::fs::Permissions::from_mode(0o755)).unwrap();
+        std::fs::rename(&new, path).unwrap();
+    }
+
+    /// Puts the helper under test there.
+    pub fn put_helper(&self, path: &Path) {
+        let new = path.with_extension("new");
+        std::fs::copy(sidecar_path(), &new).unwrap();
+        std::fs::rename(&new, path).unwrap();
+        let _ = self;
     }
 
     /// The builds that the stand-in was asked for.

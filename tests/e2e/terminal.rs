@@ -80,7 +80,9 @@ impl<'a> Terminal<'a> {
 
     /// Types text, each character as it is.
     pub fn type_text(&self, text: &str) {
-        self.outer(&["send-keys", "-l", "--", text]);
+        // tmux takes a `;` at the end of a word for its own.
+        let text = text.strip_suffix(';').map_or_else(|| text.to_owned(), |rest| format!("{rest}\\;"));
+        self.outer(&["send-keys", "-l", "--", &text]);
     }
 
     /// Waits until this text is shown, and gives the whole screen.
