@@ -6,6 +6,9 @@
 #[path = "../e2e/support.rs"]
 #[allow(dead_code, unreachable_pub, clippy::all, clippy::pedantic, reason = "the end-to-end tests judge it")]
 mod support;
+#[path = "../e2e/terminal.rs"]
+#[allow(dead_code, unreachable_pub, clippy::all, clippy::pedantic, reason = "the end-to-end tests judge it")]
+mod terminal;
 
 use std::fmt::Write as _;
 use std::process::Command;
@@ -25,6 +28,9 @@ fn main() {
     loading(40);
     restores(20, 9);
     status(1000, 60);
+    for records in [10, 100, 1000] {
+        menus(records, 30);
+    }
 }
 
 /// The commands that make `count` sessions of two windows with two and three panes: 5 panes a session.
@@ -196,6 +202,51 @@ fn status(records: usize, rounds: usize) {
         millis(ours),
         format!("+{beside:.1} ms")
     );
+}
+
+/// From the key to the menu, for many records, beside a bare menu of the same page. The helper's time holds the 10 ms in which it
+/// sees whether the menu was drawn.
+fn menus(records: usize, rounds: usize) {
+    let world = World::bare();
+    std::fs::write(world.home().join(".tmux.conf"), QUIET).unwrap();
+    let script = script_file(&world, &sessions(&world, 10));
+    world.tmux(["start-server", ";", "source-file", &script]).ok();
+    world.look();
+    settle(&world);
+    multiply(&world, records + 10);
+    let client = terminal::Terminal::attach(&world, "attach -t =s0");
+    client.wait_text("[s0]");
+    let name = world.tmux(["list-clients", "-F", "#{client_name}"]).ok().trim().to_owned();
+    let items: String =
+        (0..30).map(|number| format!(" 'an entry {number} of the page, as long as one of ours is' '' 'run-shell -b true'")).collect();
+    let bare = world.home().join("menu.tmux");
+    std::fs::write(&bare, format!("display-message -p begun ; display-menu -c '{name}' -t '=s0:' -T BARE -x C -y C{items}\n")).unwrap();
+    let close = |shown: &str| {
+        client.wait_text(shown);
+        client.press(&["q"]);
+        client.wait_no_text(shown);
+    };
+    let pair = alternate(
+        rounds,
+        |_| {
+            let began = Instant::now();
+            let mut menu =
+                world.command("tmux").args(["source-file", bare.to_str().unwrap()]).stdout(std::process::Stdio::piped()).spawn().unwrap();
+            let mut line = String::new();
+            std::io::BufRead::read_line(&mut std::io::BufReader::new(menu.stdout.take().unwrap()), &mut line).unwrap();
+            let took = began.elapsed();
+            assert_eq!(line, "begun\n");
+            close("BARE");
+            menu.wait().unwrap();
+            took
+        },
+        |_| {
+            let took = time(world.command(sidecar_path()).args(["menu", "restore", "--client", &name]));
+            close("Restore all shells");
+            took
+        },
+    );
+    report(&format!("menu, {records} records"), 50, pair, None);
 }
 
 /// Adds copies of the recorded shells, as of another life of the server, until there are `wanted`.
