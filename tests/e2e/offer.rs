@@ -158,6 +158,7 @@ fn auto_restores_without_a_client_but_not_what_was_closed_with_its_server() {
         conf("off");
         world.tmux(["new-session", "-d", "-s", "api", ";", "split-window", "-d", ";", "new-session", "-d", "-s", "web"]).ok();
         world.wait_recorded(&["api", "web"]);
+        world.wait_quiet();
         let before = world.tree();
         let first = world.crash();
         // A second life, whose only session is closed, and its server with it.
