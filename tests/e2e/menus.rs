@@ -154,6 +154,11 @@ const NASTY: &[&str] = &[
     "a,b c,d",
     "日本語 👩‍💻 é",
     "~ * {x} } ; kill-server",
+    "  two  spaces, and two before",
+    "=x @x %1 $1",
+    "2foo:bar.baz",
+    "שלום عالم",
+    "e\u{301}tude",
 ];
 
 #[test]
