@@ -28,8 +28,8 @@ main() {
     load "$built"
     return
   fi
-  other=$(installed)
-  if [ -n "$other" ] && is_usable "$other"; then
+  find_installed
+  if [ -n "$other" ]; then
     load "$other"
     return
   fi
@@ -40,7 +40,7 @@ main() {
       break
     fi
   done
-  sh "$root/scripts/background-build" "${other:+$(unusable "$other")}" </dev/null >/dev/null 2>&1 &
+  sh "$root/scripts/background-build" "$note" </dev/null >/dev/null 2>&1 &
 }
 
 main >/dev/null

@@ -42,7 +42,7 @@ pub fn widest<'a>(texts: impl Iterator<Item = &'a str>) -> usize {
     texts.map(UnicodeWidthStr::width).max().unwrap_or(0)
 }
 
-/// `just now`, `4 min`, `2 h`, `3 d`.
+/// `moments`, `4 min`, `2 h`, `3 d`.
 pub fn age(from: EpochMs, to: EpochMs) -> String {
     let seconds = to.saturating_sub(from) / 1000;
     match seconds {

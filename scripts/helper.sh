@@ -34,7 +34,7 @@ is_built() {
 
 # Whether the program $1 is a helper that this plugin understands.
 is_usable() {
-  [ "$("$1" plugin api 2>/dev/null)" = "$api" ]
+  [ "$("$1" plugin api </dev/null 2>/dev/null)" = "$api" ]
 }
 
 # Why the program $1 is not, in words.
@@ -43,7 +43,7 @@ unusable() {
     echo "$1 is no program that can be run"
     return
   fi
-  their_api=$("$1" plugin api 2>/dev/null)
+  their_api=$("$1" plugin api </dev/null 2>/dev/null)
   case $their_api in
     '' | *[!0-9]*) echo "$1 is older than this plugin, or does not run: update it" ;;
     *)
@@ -56,25 +56,29 @@ unusable() {
   esac
 }
 
-# Prints the helper on PATH, or where cargo and `plugin link` put one: the PATH of a tmux server is often poor. A link to this
-# checkout's own does not count.
-installed() {
+# Sets $other to a usable helper on PATH, or where cargo and `plugin link` put one: the PATH of a tmux server is often poor. A link to
+# this checkout's own does not count. $note tells of one that can't be used.
+# shellcheck disable=SC2034 # for sidecar.tmux
+find_installed() {
+  other=
+  note=
   own=$(CDPATH='' cd -- "$root" && pwd -P)
   for found in "$(command -v sidecar)" "${CARGO_HOME:-${HOME-}/.cargo}/bin/sidecar" "${HOME-}/.local/bin/sidecar"; do
     [ -x "$found" ] || continue
     case $(readlink -f -- "$found") in
-      "$own"/*) ;;
-      *)
-        printf '%s\n' "$found"
-        return
-        ;;
+      "$own"/*) continue ;;
     esac
+    if is_usable "$found"; then
+      other=$found
+      return
+    fi
+    [ -n "$note" ] || note=$(unusable "$found")
   done
 }
 
 # Hands over to the helper $1. Prints its words for people; what went wrong is shown in tmux.
 load() {
-  if ! words=$("$1" plugin load 2>&1); then
+  if ! words=$("$1" plugin load 2>&1 </dev/null); then
     # Its first line is `error: …`.
     first=${words%%
 *}
@@ -91,7 +95,12 @@ tell() {
   hook='client-session-changed[8421]'
   # tmux's own time is less than a second. Panes stand still meanwhile, so it is not much longer; any key ends it, and does its work.
   show='display-message -d 8000'
-  if is_too_old "$(server_version)"; then show=display-message; else keys_tell "$show" "$text"; fi
+  if is_too_old "$(server_version)"; then
+    show=display-message
+  elif ! tmux show-environment -gh SIDECAR_TIMER >/dev/null 2>&1; then
+    # No helper is loaded, whose keys work.
+    keys_tell "$show" "$text"
+  fi
   # First for the next client: one that comes at this very moment is then shown it one way or the other.
   tmux set-hook -g "$hook" "if-shell -F '#{client_control_mode}' '' \"set-hook -gu '$hook' ; $show '$text'\""
   if [ -n "$(tmux list-clients -F '#{?client_control_mode,,x}' 2>/dev/null)" ]; then
@@ -113,7 +122,7 @@ keys_tell() {
       bound=$(tmux list-keys -T prefix 2>/dev/null | grep -e "-T prefix  *$key ")
       case "$ours:$bound" in
         *:) ;;
-        *" $key "*:*sidecar*) ;;
+        *" $key "*:*"'--client' '#{client_name}'"* | *" $key "*:*'display-message -d 8000'*'sidecar: '*) ;;
         *) continue ;;
       esac
     fi

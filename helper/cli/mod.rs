@@ -105,7 +105,9 @@ impl Context {
 fn own_path() -> Result<String> {
     let called = std::env::args_os().next().map(std::path::PathBuf::from).filter(|path| path.is_absolute());
     let path = called.or_else(|| std::env::current_exe().ok());
-    path.and_then(|path| path.into_os_string().into_string().ok()).ok_or_else(|| {
-        Error::failed("own_path", "cannot tell this program's own path as UTF-8 text").hint("install sidecar in a folder with a plain name")
+    // tmux's prompts put what is typed in the place of `%1`, in every word of their command.
+    path.and_then(|path| path.into_os_string().into_string().ok()).filter(|path| !path.contains(['%', '\n'])).ok_or_else(|| {
+        Error::failed("own_path", "this program's own path is no plain text: it must be UTF-8, without '%' and line breaks")
+            .hint("install sidecar in a folder with a plain name")
     })
 }

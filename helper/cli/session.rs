@@ -176,9 +176,6 @@ pub(super) fn restore(context: &Context, options: &RestoreArgs) -> Result<ExitCo
     }
     let refused = outcomes.iter().any(|outcome| outcome.status == OutcomeStatus::Refused);
     let well = went_well(&outcomes);
-    if well && !options.dry_run {
-        context.store.restore_went_well();
-    }
     Ok(if !well {
         ExitCode::from(Exit::Failed as u8)
     } else if refused {

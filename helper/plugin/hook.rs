@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::model::Hint;
 use crate::record::{Recorded, Settings, now, record};
 use crate::store::{Config, Level, Lock, Store, Turn};
-use crate::tmux::Server;
+use crate::tmux::{Server, TIMER};
 
 /// How long a hook waits for the one that works.
 const LOCK_LIMIT: Duration = Duration::from_secs(5);
@@ -132,10 +132,14 @@ impl Plugin<'_> {
     /// Somebody's plain `set-hook -g` takes every hook of that name, ours too. They are set only where one is missing: tmux makes
     /// every client draw itself when a hook is set.
     fn repair_hooks(&self) {
-        let shown = self.server.call(&["show-hooks", "-g", ";", "show-hooks", "-gw"], None, LOCK_LIMIT);
+        let timer = format!("#{{{TIMER}}}");
+        let shown =
+            self.server.call(&["display-message", "-p", &timer, ";", "show-hooks", "-g", ";", "show-hooks", "-gw"], None, LOCK_LIMIT);
         let repaired = shown.and_then(|reply| {
-            let missing = reply.ok && hooks::is_missing(&String::from_utf8_lossy(&reply.stdout));
-            if missing { self.server.source(&hooks::set(self.helper), LOCK_LIMIT) } else { Ok(()) }
+            let shown = String::from_utf8_lossy(&reply.stdout);
+            // Without a timer the plugin was unloaded while this hook was on its way.
+            let missing = reply.ok && !shown.starts_with('\n') && hooks::is_missing(&shown);
+            if missing { self.server.source_ours(&hooks::set(self.helper), LOCK_LIMIT) } else { Ok(()) }
         });
         if let Err(failure) = repaired {
             self.store.log(Level::Warn, "hooks", &failure.to_string());

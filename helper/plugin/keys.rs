@@ -50,10 +50,21 @@ pub(super) struct Binding {
     pub(super) script: String,
     /// The same for names that the user chose, one by one: tmux may know none of that name.
     pub(super) chosen: Vec<(String, String)>,
-    /// Which key does what, for people.
-    pub(super) words: String,
+    /// Which key does what, for people: the key and its verb.
+    pub(super) words: Vec<(String, &'static str)>,
     /// The default keys that somebody else holds, with the option that moves each.
     pub(super) held: Vec<(&'static str, &'static str)>,
+}
+
+impl Binding {
+    /// Which key does what, and which does not; but for those of `unknown`, which tmux does not know.
+    pub(super) fn in_words(&self, unknown: &[&str]) -> String {
+        let known = self.words.iter().filter(|(name, _)| !unknown.contains(&name.as_str()));
+        let words: Vec<String> = known.map(|(name, verb)| format!("prefix {name} {verb}")).collect();
+        let held = self.held.iter().map(|(key, option)| format!("prefix {key} is bound to something else: set {option}"));
+        let parts: Vec<String> = [words.join(", ")].into_iter().filter(|words| !words.is_empty()).chain(held).collect();
+        parts.join("; ")
+    }
 }
 
 /// Decides which keys are bound: the user's choice wins, and a default one that somebody else holds stays his.
@@ -65,7 +76,7 @@ pub(super) fn bind(helper: &str, known: &Known) -> Binding {
         if name == "none" {
             continue;
         }
-        let theirs = |line: &&&str| key_of(line) == Some(name) && !(before.contains(&name) && line.contains("sidecar"));
+        let theirs = |line: &&&str| key_of(line) == Some(name) && !(before.contains(&name) && is_ours(line));
         if option.is_empty() && known.bound.iter().any(|line| theirs(&line)) {
             held.push((key.default, key.option));
             continue;
@@ -77,19 +88,24 @@ pub(super) fn bind(helper: &str, known: &Known) -> Binding {
         } else {
             chosen.push((name.to_owned(), command));
         }
-        words.push(format!("prefix {name} {}", key.verb));
+        words.push((name.to_owned(), key.verb));
         ours.push(name);
     }
     let gone: Vec<&str> = before.into_iter().filter(|name| !ours.contains(name)).collect();
     script.push_str(&unbind(&gone.join(" "), &known.bound));
     script.push_str(&format!("set-environment -gh {KEYS} {}\n", arg(ours.join(" ").as_bytes())));
-    Binding { script, chosen, words: words.join(", "), held }
+    Binding { script, chosen, words, held }
 }
 
 /// The commands that take these keys away, but for those that the user has bound to something else since.
 pub(super) fn unbind(keys: &str, bound: &[&str]) -> String {
-    let is_ours = |key: &&str| bound.iter().any(|line| key_of(line) == Some(key) && line.contains("sidecar"));
-    keys.split_whitespace().filter(is_ours).map(|key| format!("unbind-key -T prefix {}\n", arg(key.as_bytes()))).collect()
+    let ours = |key: &&str| bound.iter().any(|line| key_of(line) == Some(key) && is_ours(line));
+    keys.split_whitespace().filter(ours).map(|key| format!("unbind-key -T prefix {}\n", arg(key.as_bytes()))).collect()
+}
+
+/// Whether we bound it, or sidecar.tmux did while there was no helper.
+fn is_ours(line: &str) -> bool {
+    line.contains("'--client' '#{client_name}'") || (line.contains("display-message -d 8000") && line.contains("sidecar: "))
 }
 
 /// The key of a line of `list-keys`; tmux puts a backslash before some.
@@ -107,15 +123,16 @@ mod tests {
     }
 
     const THEIRS: &str = "bind-key    -T prefix       R                 source-file ~/.tmux.conf";
-    const OURS: &str = "bind-key    -T prefix       R                 run-shell -b \"/bin/sh -c '…' '/p/sidecar' 'menu'\"";
+    const OURS: &str =
+        "bind-key    -T prefix       R                 run-shell -b \"… '/p/x' 'menu' 'restore' '--client' '#{client_name}'\"";
 
     #[test]
     fn free_keys_are_taken_and_those_of_others_are_not() {
         let free = bind("/p/sidecar", &known(["", ""], "", &[]));
-        assert_eq!(free.words, "prefix R restores, prefix N renames");
+        assert_eq!(free.in_words(&[]), "prefix R restores, prefix N renames");
         assert!(free.script.contains("\"R\" run-shell -b ") && free.script.contains("SIDECAR_KEYS \"R N\"") && free.held.is_empty());
         let held = bind("/p/sidecar", &known(["", ""], "", &[THEIRS]));
-        assert_eq!((held.words.as_str(), held.held), ("prefix N renames", vec![("R", "@sidecar-restore-key")]));
+        assert_eq!(held.in_words(&[]), "prefix N renames; prefix R is bound to something else: set @sidecar-restore-key");
         // Even one that names us, if we did not bind it.
         assert_eq!(bind("/p/sidecar", &known(["", ""], "", &[OURS])).held.len(), 1);
         assert!(bind("/p/sidecar", &known(["", ""], "R N", &[OURS])).held.is_empty());
@@ -126,8 +143,8 @@ mod tests {
     #[test]
     fn keys_are_moved_and_switched_off() {
         let moved = bind("/p/sidecar", &known(["F5", "none"], "R N", &[OURS]));
-        assert_eq!(moved.words, "prefix F5 restores");
-        assert_eq!(moved.chosen[0].0, "F5");
+        assert_eq!(moved.in_words(&[]), "prefix F5 restores");
+        assert_eq!((moved.chosen[0].0.as_str(), moved.in_words(&["F5"]).as_str()), ("F5", ""));
         assert!(moved.script.contains("unbind-key -T prefix \"R\"") && !moved.script.contains("bind-key -T prefix -N"), "{}", moved.script);
         // The user's choice wins over whoever holds it.
         let chosen = bind("/p/sidecar", &known(["R", ""], "", &[THEIRS]));

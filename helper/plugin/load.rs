@@ -50,27 +50,33 @@ impl Plugin<'_> {
         let look = hooks::look(self.helper, &["hook", "load"]);
         let script = format!("{}{}{timer}\n{look}\n", hooks::set(self.helper), keys.script);
         self.server.source(&script, LIMIT).map_err(|failure| self.unanswered(&failure))?;
-        self.bind_chosen(&keys);
+        let words = self.bind_chosen(&keys);
         match self.store.unwritable() {
             Some(why) => Err(Error::failed("state_unwritable", format!("cannot write the records: {why}"))
                 .hint("nothing is recorded until that is mended; it goes on trying")),
-            None => Ok(Loading::Done { keys: keys.words }),
+            None => Ok(Loading::Done { keys: words }),
         }
     }
 
-    /// Binds the keys that the user chose, and tells once of default ones that somebody else holds.
-    fn bind_chosen(&self, keys: &keys::Binding) {
+    /// Binds the keys that the user chose, and tells once of default ones that somebody else holds. Gives which key does what.
+    fn bind_chosen(&self, keys: &keys::Binding) -> String {
+        let (mut unknown, mut news): (Vec<&str>, Vec<String>) = (Vec::new(), Vec::new());
         for (name, command) in &keys.chosen {
-            if let Err(failure) = self.server.source(command, LIMIT) {
+            if let Err(failure) = self.server.source_ours(command, LIMIT) {
                 self.store.log(Level::Warn, "keys", &format!("{name}: {failure}"));
-                self.tell(&format!("sidecar: tmux knows no key '{name}': {failure}"));
+                news.push(format!("tmux knows no key '{name}'"));
+                unknown.push(name);
             }
         }
         for (key, option) in &keys.held {
             if self.store.is_news(&format!("prefix {key} is held")) {
-                self.tell(&format!("sidecar: prefix {key} is bound to something else: set {option} to another key, or to none"));
+                news.push(format!("prefix {key} is bound to something else: set {option} to another key, or to none"));
             }
         }
+        if !news.is_empty() {
+            self.tell(&format!("sidecar: {}", news.join("; ")));
+        }
+        keys.in_words(&unknown)
     }
 
     pub(super) fn unanswered(&self, failure: &Failure) -> Error {

@@ -9,7 +9,7 @@ use super::hooks::background;
 use super::menu_view::{View, makes};
 use super::tell::MESSAGE_TIME;
 use crate::error::{Error, Exit, Result};
-use crate::model::{Outcome, OutcomeStatus, Policy, Step, count, in_one_line, is_id, went_well};
+use crate::model::{Outcome, OutcomeStatus, Policy, Step, count, in_one_line, is_id};
 use crate::record::now;
 use crate::restore::{Situation, restore, retire_bootstrap, situation};
 use crate::shells::{Done, Row, Shells, Status};
@@ -36,7 +36,7 @@ impl Plugin<'_> {
     pub fn ask(&self, what: Ask, client: Option<&str>) -> Result<()> {
         let menus = self.menus(self.client(client)?);
         menus.or_say(|| match what {
-            Ask::Restore => menus.restore(0),
+            Ask::Restore => menus.restore(0).map(drop),
             Ask::Forgotten => menus.forgotten(0),
             Ask::Rename => menus.rename(),
         })
@@ -121,12 +121,12 @@ impl Menus<'_> {
         Shells { server: self.plugin.server, store: self.plugin.store, config: self.plugin.config }
     }
 
-    fn draw(&self, menu: &Menu) -> Result<()> {
+    fn draw(&self, menu: &Menu) -> Result<Drawn> {
         let drawn = self.plugin.server.show_menu(&self.client, menu, LIMIT).map_err(|failure| self.plugin.unanswered(&failure))?;
         if drawn == Drawn::No {
-            self.say("another menu or a popup is open here: close it, and try again");
+            self.say("another menu or a popup is open here: close it, and press the key again");
         }
-        Ok(())
+        Ok(drawn)
     }
 
     fn situation(&self) -> Result<Situation> {
@@ -134,7 +134,7 @@ impl Menus<'_> {
     }
 
     /// The plan as a menu.
-    pub(super) fn restore(&self, page: usize) -> Result<()> {
+    pub(super) fn restore(&self, page: usize) -> Result<Drawn> {
         let situation = self.situation()?;
         let plan = situation.plan();
         // What runs is no matter of a restore.
@@ -143,11 +143,11 @@ impl Menus<'_> {
         let forgotten = situation.state.tombstones.len();
         if steps.is_empty() && forgotten == 0 {
             self.say("nothing to restore");
-            return Ok(());
+            return Ok(Drawn::Yes);
         }
         if !self.view().fits() {
             self.say(&format!("{} to restore; this client is too small for a menu: sidecar session status", count(pending, "shell")));
-            return Ok(());
+            return Ok(Drawn::Yes);
         }
         let last_active = |id: &str| {
             let shell = situation.state.shells.iter().find(|shell| shell.id == id);
@@ -172,7 +172,7 @@ impl Menus<'_> {
             self.say(&format!("{} forgotten; this client is too small for a menu: sidecar shell list --all", count(rows.len(), "shell")));
             return Ok(());
         }
-        self.draw(&self.view().forgotten(&rows.iter().collect::<Vec<_>>(), page))
+        self.draw(&self.view().forgotten(&rows.iter().collect::<Vec<_>>(), page)).map(drop)
     }
 
     /// A line for the new name of the session that the client shows.
@@ -195,7 +195,7 @@ impl Menus<'_> {
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         let page = |word: &str| word.parse().unwrap_or(0);
         match *words.as_slice() {
-            ["restore", at] => self.restore(page(at)),
+            ["restore", at] => self.restore(page(at)).map(drop),
             ["forgotten", at] => self.forgotten(page(at)),
             ["make-all"] => self.make(None),
             ["make", id] => self.make(Some(id)),
@@ -234,13 +234,13 @@ impl Menus<'_> {
     fn with_step(&self, id: &str, menu: impl FnOnce(&Step) -> Menu) -> Result<()> {
         let plan = self.situation()?.plan();
         let step = plan.steps.iter().find(|step| step.shell == id).ok_or_else(|| vanished(id))?;
-        self.draw(&menu(step))
+        self.draw(&menu(step)).map(drop)
     }
 
     fn with_tombstone(&self, id: &str, menu: impl FnOnce(&Row) -> Menu) -> Result<()> {
         let rows = self.tombstones()?;
         let row = rows.iter().find(|row| row.shell.id == id).ok_or_else(|| vanished(id))?;
-        self.draw(&menu(row))
+        self.draw(&menu(row)).map(drop)
     }
 
     /// Restores all, or one shell and goes there.
@@ -259,9 +259,6 @@ impl Menus<'_> {
                 told = Instant::now();
             }
         })?;
-        if went_well(&report.outcomes) {
-            plugin.store.restore_went_well();
-        }
         let one = id.and_then(|id| report.outcomes.iter().find(|outcome| outcome.shell == id));
         let said = match one {
             Some(one) if !is_there(one) => format!("{}: {}", one.name, one.detail),

@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::model::{Action, Generation, Observation, Offer, Plan, Policy, State, in_one_line, went_well};
 use crate::restore::{restore, retire_bootstrap, situation};
 use crate::store::{Config, Level, Recreate};
-use crate::tmux::{SeenClient, arg};
+use crate::tmux::{Drawn, SeenClient, arg};
 
 const LIMIT: Duration = Duration::from_secs(5);
 
@@ -72,7 +72,9 @@ impl Plugin<'_> {
             Next::Close => self.move_offer(Offer::Undecided, Offer::Done).map(drop),
             // From here on each client that comes is asked; one may be there already.
             Next::Offer if self.move_offer(Offer::Undecided, Offer::Pending)? => self.offer(None),
-            Next::Restore if self.move_offer(Offer::Undecided, Offer::Done)? => self.restore_automatically(),
+            Next::Restore if self.move_offer(Offer::Undecided, Offer::Done)? => self.restore_automatically().inspect_err(|error| {
+                self.tell(&format!("sidecar: the automatic restore failed: {}: sidecar session restore", error.message));
+            }),
             Next::Offer | Next::Restore => Ok(()),
         }
     }
@@ -94,11 +96,11 @@ impl Plugin<'_> {
             return Ok(());
         }
         let shown = self.menus(client.clone()).restore(0);
-        if shown.is_err() {
-            // It left before it was shown anything.
+        if !matches!(shown, Ok(Drawn::Yes | Drawn::Unknown)) {
+            // It left before it was shown anything, or looks at a popup. Whoever comes next is asked.
             self.move_offer(Offer::Done, Offer::Pending)?;
         }
-        shown
+        shown.map(drop)
     }
 
     /// Restores without asking: not what the user closed, even if the server ended with it.
@@ -120,9 +122,6 @@ impl Plugin<'_> {
             self.set_status(None, &format!("restoring {done}/{total}"));
         })?;
         let well = went_well(&report.outcomes);
-        if well {
-            self.store.restore_went_well();
-        }
         let said = format!("sidecar: {}", in_one_line(&report.outcomes, false));
         if let Some(retiring) = &report.retiring {
             retire_bootstrap(self.server, self.store, retiring, &said);

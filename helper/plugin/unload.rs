@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::hook::Plugin;
 use super::{hooks, keys};
 use crate::error::Result;
-use crate::tmux::{Failure, KEYS, LOOK_COMES, OFFER, TIMER, arg};
+use crate::tmux::{Failure, KEYS, arg};
 
 const LIMIT: Duration = Duration::from_secs(5);
 
@@ -34,8 +34,10 @@ impl Plugin<'_> {
         let ours = ask(&["display-message", "-p", &format!("#{{{KEYS}}}")])?.join(" ");
         let bound = ask(&["list-keys", "-T", "prefix"])?;
         script.push_str(&keys::unbind(&ours, &bound.iter().map(String::as_str).collect::<Vec<_>>()));
-        for variable in [KEYS, OFFER, TIMER, LOOK_COMES] {
-            script.push_str(&format!("set-environment -gu {variable}\n"));
+        // All of ours are hidden, and named alike.
+        let variables = ask(&["show-environment", "-gh"])?;
+        for name in variables.iter().filter_map(|line| line.split('=').next()).filter(|name| name.starts_with("SIDECAR_")) {
+            script.push_str(&format!("set-environment -gu {}\n", arg(name.as_bytes())));
         }
         script.push_str("set-option -gqu @sidecar_restorable\nset-option -gqu @sidecar_status\n");
         for (listing, format, flags, options) in [

@@ -46,6 +46,9 @@ pub struct Changes {
     pub wanted_at: Option<EpochMs>,
 }
 
+/// How long closing a session may take, in ms.
+const DELETION: EpochMs = 60_000;
+
 /// What became of a record.
 enum Fate {
     /// No session was found for it.
@@ -245,7 +248,9 @@ fn update(
         generation: seen.generation.clone(),
         session: session.id.clone(),
     };
-    let mut shell = Shell { seen: Some(here), missing: None, closing: None, ..old.clone() };
+    // A deletion that did not come about within this time is one no more: the next death must not make it come true.
+    let deleting = old.deleting.clone().filter(|mark| rules.now.saturating_sub(mark.at) < DELETION);
+    let mut shell = Shell { seen: Some(here), missing: None, closing: None, deleting, ..old.clone() };
     if !old.under_restore(&seen.generation) {
         shell.restoring = None;
         rename(&mut shell, &session.name);

@@ -45,6 +45,9 @@ impl Shells<'_> {
             Err(failure) => Some(failure.to_string()),
         };
         let open = self.open()?;
+        if refused.is_some() {
+            open.must_know("tell whether the session was closed")?;
+        }
         if open.live(&shell).is_some() {
             self.commit(&open, |state, _| take_back(state, &found))?;
             let why = refused.unwrap_or_else(|| "tmux did not close it".to_owned());

@@ -150,7 +150,11 @@ impl Shells<'_> {
             windows: vec![first_window(window, pane.clone(), run)],
             ..Shell::default()
         };
-        let (state, seen) = self.commit(&open, |state, seen| add(state, shell.clone(), seen))?;
+        let committed = self.commit(&open, |state, seen| add(state, shell.clone(), seen));
+        let (state, seen) = committed.map_err(|error| Error {
+            hint: Some(format!("the session '{}' was made all the same, and is recorded as soon as that is mended", shell.session)),
+            ..error
+        })?;
         let mut said = format!("{} (session '{}') in {}", quoted(&shell), shell.session, plan.dir.display());
         let opened = seen.as_ref().and_then(|seen| opened_in(seen, &shell));
         if let Some(elsewhere) = opened.filter(|opened| *opened != shell.work_dir) {

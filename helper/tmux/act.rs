@@ -154,7 +154,7 @@ impl Server {
     ) -> Result<Result<[String; 3], String>, Failure> {
         let target = quote::arg(format!("={name}:").as_bytes());
         let script = format!(
-            "new-session -d -P -F \"#{{session_id}} #{{window_id}} #{{pane_id}}\" -s {} -c {} ; set-option -t {target} destroy-unattached off ; set-option -t {target} @sidecar-shell {shell}\n{}\n",
+            "new-session -d -P -F \"#{{session_id}} #{{window_id}} #{{pane_id}}\" -s {} -c {} ; set-option -t {target} destroy-unattached off ; set-option -t {target} @sidecar-shell {shell} ; {}\n",
             quote::arg(name.as_bytes()),
             quote::format_arg(dir),
             keep_unattached(&target)

@@ -183,11 +183,11 @@ impl Server {
     /// # Errors
     /// The client is gone, or the server does not answer.
     pub fn prompt(&self, client: &str, prompt: &Prompt, version: Version, limit: Duration) -> Result<(), Failure> {
-        let [present, first, second] = variables(prompt.token);
+        let [first, second] = variables(prompt.token);
         // From 3.3 on it would hold up whoever asks.
         let background = if version < Version::new(3, 3) { "" } else { "-b" };
         let ask =
-            format!("command-prompt {background} -t {} -p {} -I \"#{{{present}}}\"", arg(client.as_bytes()), arg(prompt.label.as_bytes()));
+            format!("command-prompt {background} -t {} -p {} -I \"#{{{PRESENT}}}\"", arg(client.as_bytes()), arg(prompt.label.as_bytes()));
         let keep = |one: &str, two: &str| format!("set-environment -gh {first} \"{one}\" ; set-environment -gh {second} \"{two}\"");
         let then = prompt.then;
         let ask = if version < Version::new(3, 3) {
@@ -196,7 +196,7 @@ impl Server {
         } else {
             format!("{ask} {{ {} ; {then} }}", keep("%1", "%2"))
         };
-        self.source(&format!("set-environment -gh {present} {}\n{ask}\n", arg(prompt.present.as_bytes())), limit)
+        self.source(&format!("set-environment -gh {PRESENT} {}\n{ask}\n", arg(prompt.present.as_bytes())), limit)
     }
 
     /// What was typed at a prompt, once.
@@ -204,7 +204,7 @@ impl Server {
     /// # Errors
     /// The server does not answer; nothing was typed.
     pub fn typed(&self, token: &str, limit: Duration) -> Result<Vec<u8>, Failure> {
-        let [present, first, second] = variables(token);
+        let [first, second] = variables(token);
         let value = |name: &str| -> Result<Vec<u8>, Failure> {
             let reply = self.call(&["show-environment", "-gh", name], None, limit)?;
             let line = reply.stdout.strip_suffix(b"\n").unwrap_or(&reply.stdout);
@@ -214,14 +214,17 @@ impl Server {
             }
         };
         let (one, two) = (value(&first)?, value(&second)?);
-        let forget: String = [present, first, second].iter().map(|name| format!("set-environment -gu {name}\n")).collect();
+        let forget: String = [first, second].iter().map(|name| format!("set-environment -gu {name}\n")).collect();
         self.source(&forget, limit)?;
         Ok(if two == b"%2" || two == b"%2%" { one } else { two })
     }
 }
 
-fn variables(token: &str) -> [String; 3] {
-    ["PRESENT", "TYPED", "TYPED2"].map(|what| format!("SIDECAR_{what}_{token}"))
+/// Holds what is to stand in a prompt, which is read when it opens.
+const PRESENT: &str = "SIDECAR_PRESENT";
+
+fn variables(token: &str) -> [String; 2] {
+    ["TYPED", "TYPED2"].map(|what| format!("SIDECAR_{what}_{token}"))
 }
 
 #[cfg(test)]

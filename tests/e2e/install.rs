@@ -24,7 +24,8 @@ fn one_line_and_prefix_i_build_the_helper_and_record_without_a_restart() {
     stranger.press_prefix(&terminal, "I");
     terminal.wait_text("sidecar: building the helper (first run, about a minute) ...");
     wait_long(&stranger, "a helper", || stranger.built().exists());
-    terminal.wait_text("sidecar: ready.");
+    terminal.wait_text("sidecar: ready. prefix R restores, prefix N renames");
+    keys_work(&stranger, &terminal);
     stranger.wait_loaded();
     stranger.wait_recorded("before");
     assert_eq!(stranger.git(&stranger.plugin(), &["status", "--porcelain"]), "", "nothing that git tracks has changed");
@@ -47,6 +48,7 @@ fn one_line_and_prefix_i_build_the_helper_and_record_without_a_restart() {
     update(&stranger, &terminal);
     terminal.wait_text("sidecar: cannot build the helper: ");
     assert_eq!(content(&stranger.built()), first, "the old one stays");
+    keys_work(&stranger, &terminal);
     stranger.tmux(&["new-session", "-d", "-s", "meanwhile"]).ok();
     stranger.wait_recorded("meanwhile");
     assert!(std::fs::read_to_string(&log).unwrap().contains("helper/main.rs"), "the log tells where");
@@ -55,16 +57,25 @@ fn one_line_and_prefix_i_build_the_helper_and_record_without_a_restart() {
     std::fs::write(&main, good).unwrap();
     let said = stranger.upstream().join("helper/cli/plugin.rs");
     let words = std::fs::read_to_string(&said).unwrap();
-    assert!(words.contains("It records from now on"));
-    std::fs::write(&said, words.replace("It records from now on", "It goes on recording")).unwrap();
+    assert!(words.contains("{API}"));
+    std::fs::write(&said, words.replace("println!(\"{API}\")", "println!(\"{}\", API.to_string())")).unwrap();
     stranger.commit("Other words");
     update(&stranger, &terminal);
     wait_long(&stranger, "another helper", || content(&stranger.built()) != first);
-    terminal.wait_text("sidecar: ready. It goes on recording");
+    terminal.wait_text("sidecar: ready. prefix R restores, prefix N renames");
     stranger.wait_no_build();
     assert_eq!(stranger.git(&stranger.plugin(), &["status", "--porcelain"]), "");
     stranger.tmux(&["new-session", "-d", "-s", "after"]).ok();
     stranger.wait_recorded("after");
+}
+
+/// The keys open menus, whatever message was shown last.
+fn keys_work(stranger: &Stranger, terminal: &Terminal) {
+    terminal.press(&["Enter"]);
+    stranger.press_prefix(terminal, "R");
+    terminal.wait_text("sidecar: nothing to restore");
+    terminal.press(&["Enter"]);
+    terminal.wait_no_text("sidecar: nothing to restore");
 }
 
 /// TPM's own update, by its key.
