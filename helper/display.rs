@@ -4,7 +4,8 @@ use std::path::Path;
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use crate::model::EpochMs;
+use crate::model::{EpochMs, Run};
+use crate::tmux::shell_line;
 
 /// A name or a path as it may be shown: control characters, which could drive the terminal, become escapes.
 pub fn shown(text: &str) -> String {
@@ -18,6 +19,25 @@ pub fn shown(text: &str) -> String {
         }
     }
     out
+}
+
+/// How much of a command is shown, in characters; what is left out is told.
+const COMMAND: usize = 2000;
+
+/// A command, on one line, with words that a reader can tell apart.
+pub fn command(run: &Run) -> String {
+    let text = match run {
+        Run::Line(line) => shown(&line.display()),
+        Run::Words(words) => {
+            let words: Vec<String> = words.iter().map(|word| shown(&word.display())).collect();
+            shell_line(&words.iter().map(String::as_str).collect::<Vec<_>>())
+        }
+    };
+    let mut rest = text.char_indices().skip(COMMAND).map(|(at, _)| at);
+    match rest.next() {
+        Some(end) => format!("{} … and {} more characters", &text[..end], rest.count() + 1),
+        None => text,
+    }
 }
 
 /// A directory with the home folder as `~`.
@@ -98,6 +118,16 @@ pub fn cut_start(text: &str, width: usize, ellipsis: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_command_is_one_line_with_its_words_apart() {
+        let words = |words: &[&str]| command(&Run::Words(words.iter().map(|&word| word.into()).collect()));
+        assert_eq!(command(&Run::Line("a\n\x1b[2Jb $(c)".into())), "a\\n\\u{1b}[2Jb $(c)");
+        assert_eq!(words(&["tail", "-f", "/a b", "", "it's", "x=1"]), r"tail -f '/a b' '' 'it'\''s' 'x=1'");
+        assert_eq!(words(&["a\u{7}"]), r"'a\u{7}'");
+        let long = command(&Run::Line("é".repeat(COMMAND + 7).as_str().into()));
+        assert!(long.ends_with("é … and 7 more characters"), "{long}");
+    }
 
     #[test]
     fn what_is_shown_cannot_drive_the_terminal() {

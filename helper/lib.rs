@@ -8,6 +8,7 @@ pub mod cli;
 pub mod display;
 pub mod error;
 pub mod model;
+pub mod pane;
 pub mod plugin;
 pub mod record;
 pub mod restore;

@@ -1,3 +1,11 @@
 //! Processes in panes.
 
 pub mod process;
+
+/// The programs of the coding agents, by the name that a user types.
+const PROGRAMS: &[&str] = &["claude", "codex", "copilot", "gemini", "opencode"];
+
+/// Whether a program of this base name is a coding agent.
+pub fn is_known(program: &str) -> bool {
+    PROGRAMS.contains(&program)
+}

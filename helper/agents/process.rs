@@ -1,10 +1,11 @@
 //! The one reader of the process table. Every answer is 'unknown' (`None`) where the system tells nothing.
 
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use crate::model::{Generation, RawText};
+use crate::model::{Generation, Program, RawText};
 
 /// Longest argv that is kept, in bytes with its separators; what is longer counts as unknown rather than being cut.
 const MAX_ARGV: usize = 16 * 1024;
@@ -18,6 +19,8 @@ pub fn boot_id() -> String {
 struct Stat {
     state: u8,
     parent: i32,
+    /// The device of its terminal; 0 for none.
+    terminal: u64,
     foreground: i32,
     start: u64,
 }
@@ -35,6 +38,7 @@ fn parse_stat(text: &[u8]) -> Option<Stat> {
     Some(Stat {
         state: *fields.first()?.as_bytes().first()?,
         parent: fields.get(1)?.parse().ok()?,
+        terminal: fields.get(4)?.parse().ok()?,
         foreground: fields.get(5)?.parse().ok()?,
         start: fields.get(19)?.parse().ok()?,
     })
@@ -82,6 +86,42 @@ pub fn argv(pid: i32) -> Option<Vec<RawText>> {
         return None;
     }
     Some(text.split(|&byte| byte == 0).map(RawText::from).collect())
+}
+
+/// The shells whose jobs are programs in their own right, by the names that they have.
+const SHELLS: &[&str] =
+    &["ash", "bash", "csh", "dash", "elvish", "fish", "ksh", "ksh93", "mksh", "nu", "oksh", "sh", "tcsh", "xonsh", "yash", "zsh"];
+
+/// The program in front of the pane whose own process is `pane`, if its argv tells all of it: it is a job of the pane's own shell,
+/// or stands in that one's place; it is of our user, as one under sudo or doas is not; and it reads from and writes to the pane, as
+/// part of a pipeline does not.
+pub fn program(pane: i32) -> Option<Program> {
+    let leader = foreground(pane)?;
+    let Stat { parent, terminal, .. } = stat(leader)?;
+    let is_job = if leader == pane { !is_shell(pane) } else { parent == pane && is_shell(pane) };
+    let data = |of: &str| fs_err::metadata(format!("/proc/{leader}/{of}")).ok();
+    let is_ours = || data("").is_some_and(|data| data.uid() == nix::unistd::geteuid().as_raw());
+    let on_terminal = |descriptor| data(descriptor).is_some_and(|data| data.rdev() == terminal);
+    let whole = is_job && is_ours() && terminal != 0 && on_terminal("fd/0") && on_terminal("fd/1");
+    whole.then(|| Some(Program { argv: argv(leader)?, executable: executable(leader)?.into() }))?
+}
+
+fn executable(pid: i32) -> Option<PathBuf> {
+    fs_err::read_link(format!("/proc/{pid}/exe")).ok().map(without_deleted)
+}
+
+/// Whether a process is still a copy of its parent, and not yet the program that it was made for.
+pub fn is_copy(pid: i32) -> bool {
+    let parent = stat(pid).and_then(|stat| executable(stat.parent));
+    parent.is_some() && parent == executable(pid)
+}
+
+/// Whether a process is a shell: by its executable, by its name, or by the dash with which tmux and login start one.
+fn is_shell(pid: i32) -> bool {
+    let known = |name: Option<&std::ffi::OsStr>| name.and_then(std::ffi::OsStr::to_str).is_some_and(|name| SHELLS.contains(&name));
+    let name = argv(pid).and_then(|words| words.into_iter().next());
+    name.is_some_and(|name| name.as_bytes().starts_with(b"-") || known(name.as_path().file_name()))
+        || known(executable(pid).as_deref().and_then(Path::file_name))
 }
 
 /// Its physical directory, where it was if it has been deleted since.

@@ -44,6 +44,12 @@ pub(super) enum Command {
         #[arg(required = true, allow_hyphen_values = true, trailing_var_arg = true)]
         words: Vec<String>,
     },
+    /// What runs inside the panes that a restore makes; always leaves a shell
+    #[command(hide = true)]
+    Pane {
+        #[command(subcommand)]
+        command: PaneCommand,
+    },
     /// What sidecar.tmux calls
     Plugin {
         #[command(subcommand)]
@@ -268,6 +274,23 @@ pub(super) enum PluginCommand {
     Api,
 }
 
+#[derive(Subcommand)]
+pub(super) enum PaneCommand {
+    /// Begin the pane of this record: its command after an Enter, its program, or a shell
+    Start {
+        /// The id of the pane's record
+        pane: String,
+    },
+    /// Leave a shell after a program
+    Ended {
+        /// Its exit code
+        code: String,
+        /// Its name
+        #[arg(allow_hyphen_values = true)]
+        program: OsString,
+    },
+}
+
 impl Command {
     /// Whether errors go out as JSON too.
     pub(super) fn wants_json(&self) -> bool {
@@ -276,7 +299,7 @@ impl Command {
             Self::Session { command: SessionCommand::Restore(options) } => options.json,
             Self::Session { command: SessionCommand::Policy(options) } => options.json,
             Self::Shell { command } => command.wants_json(),
-            Self::Menu { .. } | Self::Hook { .. } | Self::Plugin { .. } => false,
+            Self::Menu { .. } | Self::Hook { .. } | Self::Pane { .. } | Self::Plugin { .. } => false,
         }
     }
 }

@@ -5,6 +5,7 @@ mod hook;
 mod list;
 mod menu;
 mod output;
+mod pane;
 mod plugin;
 mod session;
 mod shell;
@@ -50,10 +51,11 @@ pub fn main() -> ExitCode {
 }
 
 fn run(cli: &Cli) -> Result<ExitCode> {
-    // These two need neither a server nor records.
+    // These need neither a server nor records; a pane gets its shell whatever is wrong with them.
     match &cli.command {
         Command::Plugin { command: PluginCommand::Api } => return Ok(plugin::api()),
         Command::Plugin { command: PluginCommand::Link } => return plugin::link(),
+        Command::Pane { command } => return Ok(pane::run(Context::of(cli), command)),
         _ => {}
     }
     let context = Context::of(cli)?;
@@ -75,6 +77,7 @@ fn run(cli: &Cli) -> Result<ExitCode> {
         Command::Plugin { command: PluginCommand::Unload } => plugin::unload(&context),
         Command::Plugin { .. } => plugin::load(&context),
         Command::Hook { words } => Ok(hook::run(&context, words)),
+        Command::Pane { command } => Ok(pane::run(Ok(context), command)),
     }
 }
 

@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use super::Context;
 use super::args::RestoreArgs;
 use super::output::{age, colours, directory, local_time, pad, paint, print, print_json, shown, told_apart, widest};
+use super::{Context, own_path};
 use crate::error::{Exit, Result};
 use crate::model::{Action, Outcome, OutcomeStatus, Plan, Policy, ServerState, Step, count, in_one_line, went_well};
 use crate::record::{Settings, now};
@@ -102,7 +102,7 @@ fn status_text(plan: &Plan, server: &str, notices: &[String]) -> String {
         let action = paint(&pad(&row[1], widths[1]), action_colour(step.action), colours);
         out.push_str(&format!("  {}   {action}   {}   {}\n", pad(&row[0], widths[0]), pad(&row[2], widths[2]), row[3]));
     }
-    if plan.steps.iter().any(|step| step.action == Action::RecreateShell) {
+    if plan.steps.iter().any(|step| step.action.makes()) {
         out.push_str("\n  restore:            sidecar session restore\n");
     }
     out
@@ -149,10 +149,17 @@ fn action_colour(action: Action) -> &'static str {
 pub(super) fn restore(context: &Context, options: &RestoreArgs) -> Result<ExitCode> {
     let selected = if options.shells.is_empty() { None } else { Some(context.shells().ids(&options.shells)?) };
     let mut line = ProgressLine::new();
-    let report =
-        run_restore(&context.server, &context.store, &context.config, selected.as_deref(), options.dry_run, &mut |done, total| {
+    let report = run_restore(
+        &context.server,
+        &context.store,
+        &context.config,
+        &own_path()?,
+        selected.as_deref(),
+        options.dry_run,
+        &mut |done, total| {
             line.show(done, total);
-        })?;
+        },
+    )?;
     line.clear();
     let outcomes = report.outcomes;
     let failed = outcomes.iter().filter(|outcome| outcome.status == OutcomeStatus::Failed).count();
@@ -224,8 +231,8 @@ fn word(outcome: &Outcome, dry_run: bool) -> &'static str {
 
 /// How to get there, for somebody outside tmux; nothing if there is nothing to see.
 fn attach_text(context: &Context, outcomes: &[Outcome]) -> String {
-    let there: Vec<&Outcome> =
-        outcomes.iter().filter(|outcome| matches!(outcome.status, OutcomeStatus::Restored | OutcomeStatus::Reattached)).collect();
+    let lives = |status| matches!(status, OutcomeStatus::Restored | OutcomeStatus::Manual | OutcomeStatus::Reattached);
+    let there: Vec<&Outcome> = outcomes.iter().filter(|outcome| lives(outcome.status)).collect();
     let server = context.server.attach_options();
     match there.as_slice() {
         [] => String::new(),

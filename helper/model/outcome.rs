@@ -28,7 +28,7 @@ pub enum OutcomeStatus {
     Restored,
     /// Nothing was to be done.
     Skipped,
-    /// Its commands are the user's to start.
+    /// It was made again, and its commands are the user's to start.
     Manual,
     /// It can't be restored now.
     Refused,
@@ -54,11 +54,12 @@ impl OutcomeStatus {
 pub fn in_one_line(outcomes: &[Outcome], dry_run: bool) -> String {
     let number = |status| outcomes.iter().filter(|outcome| outcome.status == status).count();
     let verb = if dry_run { "would be restored" } else { "restored" };
-    let rest: String = [(OutcomeStatus::Refused, "refused"), (OutcomeStatus::Failed, "failed"), (OutcomeStatus::Manual, "yours to start")]
-        .into_iter()
-        .filter(|(status, _)| number(*status) > 0)
-        .map(|(status, word)| format!(", {} {word}", number(status)))
-        .collect();
+    let rest: String =
+        [(OutcomeStatus::Refused, "refused"), (OutcomeStatus::Failed, "failed"), (OutcomeStatus::Manual, "waiting with a command")]
+            .into_iter()
+            .filter(|(status, _)| number(*status) > 0)
+            .map(|(status, word)| format!(", {} {word}", number(status)))
+            .collect();
     format!("{} {verb}{rest}", count(number(OutcomeStatus::Restored), "shell"))
 }
 

@@ -91,13 +91,18 @@ pub enum Action {
     Skip,
     /// It can't be restored now; the reason says what to mend.
     Refuse,
-    /// All its panes have a run command, which Sidecar shows and never starts by itself.
+    /// The same as `RecreateShell`; each of its panes waits with the command that it was started with.
     Manual,
     /// Its session, windows, panes and layout are made again.
     RecreateShell,
 }
 
 impl Action {
+    /// Whether a session is made.
+    pub fn makes(self) -> bool {
+        matches!(self, Self::Manual | Self::RecreateShell)
+    }
+
     /// The word in the plan.
     pub fn word(self) -> &'static str {
         match self {

@@ -1,6 +1,6 @@
 //! What one complete look at a server saw.
 
-use super::{Generation, Layout, RawText};
+use super::{Generation, Layout, RawText, Run};
 
 /// A complete answer of one server.
 #[derive(Clone, Debug)]
@@ -147,16 +147,30 @@ pub struct SeenPane {
     pub tag: String,
     /// The directory it was started in, by the path that was given.
     pub start_dir: RawText,
-    /// The command it was started with; `None` for the default one.
-    pub run: Option<String>,
+    /// The command it was started with; `None` for the default one, and for what counts as none.
+    pub run: Option<Run>,
+    /// It was started by Sidecar, which has not come to the program yet, or waits for that one's end.
+    pub launching: bool,
     /// The foreground program's directory; `None` where it can't be read.
     pub dir: Option<RawText>,
     /// The path by which the user came to `dir`, where it is another one.
     pub logical_dir: Option<RawText>,
     /// The foreground program's argv; empty at a prompt.
     pub argv: Vec<RawText>,
+    /// The foreground program, where it was asked for and its argv tells all of it.
+    pub program: Option<Program>,
     /// What tmux started is in the foreground; in a session that may be the unused first one, it also has no child.
     pub idle: bool,
+}
+
+/// A program that could be started again from what is known of it: it is a job of its pane's own shell, of the same user, and reads
+/// from and writes to the pane.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Program {
+    /// Its words.
+    pub argv: Vec<RawText>,
+    /// Its executable.
+    pub executable: RawText,
 }
 
 /// The lines that a pane shows, without trailing spaces and empty lines at the end, history counted as lines above.

@@ -5,7 +5,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{EpochMs, Generation, Layout, RawText};
+use super::{EpochMs, Generation, Layout, RawText, Run};
 
 /// A shell: the durable record of one tmux session.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -151,12 +151,16 @@ pub struct Pane {
     /// The same directory by a path that goes through a symlink, where the user came by one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub logical_dir: Option<RawText>,
-    /// The foreground program's argv; empty at a shell's prompt and where it can't be known.
+    /// The foreground program's argv, where the user named that program in `restore.programs`; its first word tells its name.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub argv: Vec<RawText>,
-    /// The command that the pane was started with (`#{pane_start_command}`), where that is not the default one.
+    /// The command that the pane was started with, where that is not the default one. It stays with the pane: a restore shows
+    /// it, and the user may start it again or not.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub run: Option<String>,
+    pub run: Option<Run>,
+    /// Where that command was started; it may have changed its directory since.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run_dir: Option<RawText>,
     /// The agent conversation of this pane.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<Value>,
@@ -261,6 +265,20 @@ impl Shell {
     /// Every pane whose record stands here.
     pub fn panes(&self) -> impl Iterator<Item = &Pane> {
         self.own_windows().flat_map(|window| &window.panes)
+    }
+
+    /// Says of the panes that were started with a command of their own what becomes of them; `None` if there are none.
+    pub fn waiting(&self) -> Option<String> {
+        match self.panes().filter(|pane| pane.run.is_some()).count() {
+            0 => None,
+            1 => Some("1 pane waits with its command: Enter there runs it".to_owned()),
+            number => Some(format!("{number} panes wait with their commands: Enter there runs them")),
+        }
+    }
+
+    /// Whether every one of its panes was started with a command of its own.
+    pub fn is_manual(&self) -> bool {
+        self.panes().next().is_some() && self.panes().all(|pane| pane.run.is_some())
     }
 }
 

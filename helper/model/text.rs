@@ -18,9 +18,14 @@ impl RawText {
         &self.0
     }
 
+    /// The same bytes, for the system.
+    pub fn as_os_str(&self) -> &OsStr {
+        OsStr::from_bytes(&self.0)
+    }
+
     /// The same bytes as a path.
     pub fn as_path(&self) -> &Path {
-        Path::new(OsStr::from_bytes(&self.0))
+        Path::new(self.as_os_str())
     }
 
     /// For people and for `--json`: bytes that are not UTF-8 become the replacement character.

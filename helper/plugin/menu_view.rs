@@ -122,7 +122,7 @@ impl View<'_> {
 
     /// The plan. `last_active` is for each step's shell; `forgotten` how many tombstones there are.
     pub(super) fn restore(&self, steps: &[&Step], last_active: &dyn Fn(&str) -> EpochMs, forgotten: usize, page: usize) -> Menu {
-        let pending = steps.iter().filter(|step| makes(step)).count();
+        let pending = steps.iter().filter(|step| step.action.makes()).count();
         let mut items = match pending {
             0 => vec![self.inert("Nothing to restore")],
             1 => vec![self.choice("Restore it", 'a', &["make-all"])],
@@ -147,7 +147,7 @@ impl View<'_> {
             .collect();
         let mut keys = '1'..='9';
         for (step, line) in shown_steps.iter().zip(self.table(&rows)) {
-            let inert = !makes(step) && step.policy != Policy::Never;
+            let inert = !step.action.makes() && step.policy != Policy::Never;
             items.push(match if inert { None } else { keys.next() } {
                 _ if inert => Item::Inert(line),
                 Some(key) => self.choice(&line, key, &["shell", &step.shell]),
@@ -173,7 +173,7 @@ impl View<'_> {
     pub(super) fn shell(&self, step: &Step) -> Menu {
         let id = step.shell.as_str();
         let mut items = Vec::new();
-        items.push(if makes(step) {
+        items.push(if step.action.makes() {
             self.choice("Restore it, and go there", 'r', &["make", id])
         } else {
             self.inert(&format!("Restore: {}", shown(&step.detail)))
@@ -273,16 +273,11 @@ fn what(step: &Step) -> String {
     let size = if step.windows > 1 { count(step.windows, "window") } else { count(step.panes, "pane") };
     match step.reason {
         "closed_with_server" => format!("{size}, closed with its server"),
-        "run_command" => format!("{size}, yours to start"),
+        "run_command" => format!("{size}, waits with a command"),
         "pane_directory_missing" => format!("{size}, a directory is missing"),
         "cut_short" => format!("{size}, cut short"),
         _ => size,
     }
-}
-
-/// Whether a restore makes something of it.
-pub(super) fn makes(step: &Step) -> bool {
-    matches!(step.action, Action::RecreateShell | Action::Manual)
 }
 
 fn keyless(item: Item) -> Item {

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::hook::Plugin;
 use super::hooks::background;
-use super::menu_view::{View, makes};
+use super::menu_view::View;
 use super::tell::MESSAGE_TIME;
 use crate::error::{Error, Exit, Result};
 use crate::model::{Outcome, OutcomeStatus, Policy, Step, count, in_one_line, is_id};
@@ -139,7 +139,7 @@ impl Menus<'_> {
         let plan = situation.plan();
         // What runs is no matter of a restore.
         let steps: Vec<&Step> = plan.steps.iter().filter(|step| step.action != crate::model::Action::Reattach).collect();
-        let pending = steps.iter().filter(|step| makes(step)).count();
+        let pending = steps.iter().filter(|step| step.action.makes()).count();
         let forgotten = situation.state.tombstones.len();
         if steps.is_empty() && forgotten == 0 {
             self.say("nothing to restore");
@@ -253,7 +253,7 @@ impl Menus<'_> {
         }
         let wanted = id.map(|id| vec![id.to_owned()]);
         let (began, mut told) = (Instant::now(), Instant::now());
-        let report = restore(plugin.server, plugin.store, plugin.config, wanted.as_deref(), false, &mut |done, total| {
+        let report = restore(plugin.server, plugin.store, plugin.config, plugin.helper, wanted.as_deref(), false, &mut |done, total| {
             if began.elapsed() > Duration::from_secs(1) && told.elapsed() > Duration::from_millis(500) {
                 self.say(&format!("{done} of {}", count(total, "shell")));
                 told = Instant::now();

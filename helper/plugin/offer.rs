@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::hook::Plugin;
 use crate::error::Result;
-use crate::model::{Action, Generation, Observation, Offer, Plan, Policy, State, in_one_line, went_well};
+use crate::model::{Generation, Observation, Offer, Plan, Policy, State, in_one_line, went_well};
 use crate::restore::{restore, retire_bootstrap, situation};
 use crate::store::{Config, Level, Recreate};
 use crate::tmux::{Drawn, SeenClient, arg};
@@ -118,7 +118,7 @@ impl Plugin<'_> {
             return Ok(());
         }
         self.store.begin_automatic(&self.store.lock(LIMIT)?)?;
-        let report = restore(self.server, self.store, self.config, Some(&wanted), false, &mut |done, total| {
+        let report = restore(self.server, self.store, self.config, self.helper, Some(&wanted), false, &mut |done, total| {
             self.set_status(None, &format!("restoring {done}/{total}"));
         })?;
         let well = went_well(&report.outcomes);
@@ -133,7 +133,7 @@ impl Plugin<'_> {
 
 /// What a restore would make, with the reason.
 fn to_restore(plan: &Plan) -> Vec<(String, &'static str)> {
-    let steps = plan.steps.iter().filter(|step| matches!(step.action, Action::RecreateShell | Action::Manual));
+    let steps = plan.steps.iter().filter(|step| step.action.makes());
     steps.map(|step| (step.shell.clone(), step.reason)).collect()
 }
 

@@ -7,6 +7,7 @@ mod journal;
 mod matching;
 mod observe;
 mod pristine;
+mod programs;
 mod project;
 mod take;
 #[cfg(test)]
@@ -16,8 +17,9 @@ mod windows;
 pub use closing::{Endings, Keep, bury, bury_deleted, expires_at, purge};
 pub use observe::{Changes, Rules, Tags, observe};
 pub use pristine::MOVED_ASIDE;
+pub use programs::is_named;
 pub use project::{line_to_bring_back, of as project_of};
 pub use take::{
-    ANSWER_LIMIT, INTERVAL, RandomIds, Recorded, Settings, add_projects, decide, is_still_unused, look, now, record, record_after,
-    stuck_generations,
+    ANSWER_LIMIT, INTERVAL, RandomIds, Recorded, Settings, add_programs, add_projects, decide, is_still_unused, look, now, record,
+    record_after, stuck_generations,
 };

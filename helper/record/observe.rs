@@ -20,6 +20,8 @@ pub struct Rules {
     pub ignored: Box<dyn Fn(&str) -> bool>,
     /// Recorded generations of other servers that still live.
     pub stuck: Vec<Generation>,
+    /// The programs whose argv is recorded, by name.
+    pub programs: Vec<String>,
 }
 
 /// Stable ids to put on living objects: a live id and a stable one each.

@@ -109,6 +109,16 @@ pub fn add_projects(seen: &mut Observation) {
     }
 }
 
+/// Finds the programs in front of the panes, for a user who named any.
+pub fn add_programs(seen: &mut Observation, config: &Config) {
+    if config.programs.is_empty() {
+        return;
+    }
+    for pane in seen.sessions.iter_mut().flat_map(|session| &mut session.windows).flat_map(|window| &mut window.panes) {
+        pane.program = if pane.dead || pane.pid <= 0 { None } else { process::program(pane.pid) };
+    }
+}
+
 /// What the records become by `seen`, without writing anything.
 pub fn decide(server: &Server, config: &Config, old: State, seen: &Observation, hints: &[Hint], ids: &mut dyn Ids) -> Changes {
     let screen = bootstrap_screen(server, &old, seen);
@@ -119,6 +129,7 @@ pub fn decide(server: &Server, config: &Config, old: State, seen: &Observation, 
         keep: Keep::of(config),
         ignored: Box::new(move |name| ignored.ignores(name)),
         stuck: stuck_generations(&old, Some(&seen.generation)),
+        programs: config.programs.clone(),
     };
     observe(old, seen, hints, screen.as_ref(), &rules, ids)
 }
@@ -167,7 +178,8 @@ pub fn record_after(
     prepare: impl FnOnce(&mut State, &Observation),
 ) -> Result<Recorded> {
     let hints = store.hints();
-    let seen = look(server, Purpose::Record)?;
+    let mut seen = look(server, Purpose::Record)?;
+    add_programs(&mut seen, config);
     let loaded = store.load()?;
     let mut prepared = loaded.state.clone();
     prepare(&mut prepared, &seen);

@@ -26,6 +26,7 @@ fn rules(now: EpochMs) -> Rules {
         keep: Keep { retention: None, closed: 200 },
         ignored: Box::new(|name| name.starts_with("tmp-")),
         stuck: Vec::new(),
+        programs: vec!["vim".into()],
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::closing::{Ripeness, ripen};
 use super::observe::{Rules, Tags};
+use super::programs::recorded_argv;
 use crate::model::{Ids, Observation, Pane, SeenPane, SeenSession, SeenWindow, Shell, Window, is_id};
 
 /// Everything that windows and panes are recognised by.
@@ -179,8 +180,18 @@ impl<'a> Known<'a> {
         let old = self.panes.get(id).map(|&(old, _)| old);
         let dir = pane.dir.clone().or_else(|| old.map(|old| old.dir.clone())).unwrap_or_else(|| pane.start_dir.clone());
         let logical_dir = pane.logical_dir.clone().or_else(|| old.filter(|old| old.dir == dir).and_then(|old| old.logical_dir.clone()));
-        // What ran in a dead pane is what its record says.
-        let argv = if pane.dead { old.map(|old| old.argv.clone()).unwrap_or_default() } else { pane.argv.clone() };
+        // A restore shows the command in a shell's place, and it is still the user's to start again, whatever ran there since.
+        let (run, run_dir) = match (&pane.run, old) {
+            (Some(run), _) => (Some(run.clone()), Some(pane.start_dir.clone()).filter(|dir| !dir.is_empty())),
+            (None, Some(old)) => (old.run.clone(), old.run_dir.clone()),
+            (None, None) => (None, None),
+        };
+        // What ran in a dead pane is what its record says, and so is what Sidecar is about to start.
+        let argv = match old {
+            _ if run.is_some() => Vec::new(),
+            Some(old) if pane.dead || pane.launching => old.argv.clone(),
+            _ => recorded_argv(pane.program.as_ref(), &self.rules.programs),
+        };
         Pane {
             id: id.to_owned(),
             tmux: pane.id.clone(),
@@ -192,8 +203,8 @@ impl<'a> Known<'a> {
             dir,
             logical_dir,
             argv,
-            // A restore opens a plain shell in the place of a command, which is still the user's to start again.
-            run: pane.run.clone().or_else(|| old.and_then(|old| old.run.clone())),
+            run,
+            run_dir,
             agent: old.and_then(|old| old.agent.clone()),
             gone: None,
             extra: old.map(|old| old.extra.clone()).unwrap_or_default(),

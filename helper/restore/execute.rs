@@ -4,8 +4,9 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use super::effective::{effective, followers};
+use super::opening::openings;
 use super::retire::{self, Retiring};
-use super::run::{Run, directories, live_windows};
+use super::run::{Run, live_windows};
 use super::situation::situation;
 use crate::error::Result;
 use crate::model::{Action, Outcome, OutcomeStatus, Plan, Shell, Step, Tombstone, went_well};
@@ -30,7 +31,7 @@ pub struct Report {
     pub retiring: Option<Retiring>,
 }
 
-/// Restores what the plan says, of the shells with the ids in `selected`, all if it is `None`.
+/// Restores what the plan says, of the shells with the ids in `selected`, all if it is `None`. `helper` is this program's own path.
 ///
 /// # Errors
 /// The records can't be read or written, or another restore does not end. What tmux refuses is an outcome, not an error.
@@ -38,6 +39,7 @@ pub fn restore(
     server: &Server,
     store: &Store,
     config: &Config,
+    helper: &str,
     selected: Option<&[String]>,
     dry_run: bool,
     progress: Progress,
@@ -48,7 +50,7 @@ pub fn restore(
     // Two restores at once end as one: the second finds everything there.
     let _alone = if dry_run { None } else { Some(store.lock_restore(RESTORE_LIMIT)?) };
     let chosen = |step: &Step| selected.is_none_or(|ids| ids.contains(&step.shell));
-    let recreated = |step: &&Step| chosen(step) && step.action == Action::RecreateShell;
+    let recreated = |step: &&Step| chosen(step) && step.action.makes();
     let mut situation = self::situation(server, store, config)?;
     let mut plan = situation.plan();
     // The user's tmux.conf may make sessions of its own, so what is to be done is seen when the server has read it.
@@ -91,7 +93,7 @@ pub fn restore(
         config,
         all,
         generation: seen.generation.clone(),
-        dirs: shells.iter().map(|shell| (shell.id.clone(), directories(shell))).collect(),
+        openings: shells.iter().map(|shell| (shell.id.clone(), openings(shell, &config.programs, helper))).collect(),
         followers: followers(&shells, all, seen),
         results: HashMap::new(),
         said: String::new(),
@@ -108,7 +110,10 @@ pub fn restore(
     };
     for outcome in &mut outcomes {
         if let Some((status, reason, detail)) = run.results.remove(&outcome.shell) {
-            (outcome.status, outcome.reason) = (status, reason.to_owned());
+            // What waits with its commands has come back, too.
+            if (outcome.status, status) != (OutcomeStatus::Manual, OutcomeStatus::Restored) {
+                (outcome.status, outcome.reason) = (status, reason.to_owned());
+            }
             if !detail.is_empty() {
                 outcome.detail = detail;
             }
@@ -143,7 +148,7 @@ fn not_started(plan: &Plan, chosen: &dyn Fn(&Step) -> bool, store: &Store, failu
     let why = format!("the tmux server did not start: {failure}");
     store.log(Level::Error, "restore", &why);
     let outcome = |step: &Step| match chosen(step) {
-        true if step.action == Action::RecreateShell => {
+        true if step.action.makes() => {
             Outcome { status: OutcomeStatus::Failed, reason: "server_not_started".into(), detail: why.clone(), ..expected(step) }
         }
         true => expected(step),

@@ -2,6 +2,7 @@
 
 mod effective;
 mod execute;
+mod opening;
 mod plan;
 mod retire;
 mod run;
@@ -9,6 +10,7 @@ mod script;
 mod situation;
 
 pub use execute::{Progress, Report, restore};
+pub use opening::{Start, start};
 pub use plan::{Facts, plan};
 pub use retire::{Retiring, retire_bootstrap};
 pub use situation::{Situation, situation};

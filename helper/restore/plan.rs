@@ -3,8 +3,12 @@
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
+use crate::display::command;
 use crate::model::{Action, Ended, EpochMs, Generation, Hint, Observation, Plan, Policy, ServerReport, ServerState, Shell, State, Step};
 use crate::record::{Endings, line_to_bring_back};
+
+/// How many commands of one shell are told.
+const COMMANDS_TOLD: usize = 3;
 
 /// What a plan is made from.
 pub struct Facts<'a> {
@@ -46,12 +50,12 @@ fn give_each_name_once(steps: &mut [Step], state: &State) {
     let mut holders: HashMap<String, (Option<EpochMs>, String)> = HashMap::new();
     let seen_at: HashMap<&str, Option<EpochMs>> =
         state.shells.iter().map(|shell| (shell.id.as_str(), shell.seen.as_ref().map(|seen| seen.at))).collect();
-    for step in steps.iter().filter(|step| step.action == Action::RecreateShell) {
+    for step in steps.iter().filter(|step| step.action.makes()) {
         let mine = (seen_at.get(step.shell.as_str()).copied().flatten(), step.shell.clone());
         let holder = holders.entry(step.session.clone()).or_insert_with(|| mine.clone());
         *holder = mine.max(holder.clone());
     }
-    for step in steps.iter_mut().filter(|step| step.action == Action::RecreateShell) {
+    for step in steps.iter_mut().filter(|step| step.action.makes()) {
         let (_, holder) = &holders[&step.session];
         if *holder != step.shell {
             step.action = Action::Refuse;
@@ -73,9 +77,8 @@ fn step(shell: &Shell, facts: &Facts, endings: &Endings, panes_in: &HashMap<&str
         action,
         reason,
         note: match reason {
-            "died_with_server" => None,
+            "died_with_server" | "pane_directory_missing" => detail.split_once("; ").map(|(_, rest)| rest.to_owned()),
             "server_stuck" => Some("its server lives".to_owned()),
-            "pane_directory_missing" => detail.split_once("; ").map(|(_, lost)| lost.to_owned()),
             _ => Some(detail.clone()),
         },
         detail,
@@ -128,17 +131,19 @@ fn verdict(shell: &Shell, facts: &Facts, endings: &Endings) -> (Action, &'static
         return (Action::Refuse, "directory_missing", missing_words(shell, facts));
     }
     let panes = shell.panes().count();
-    if panes > 0 && shell.panes().all(|pane| pane.run.is_some()) {
-        return (Action::Manual, "run_command", manual_words(shell));
-    }
     let lost = shell.panes().filter(|pane| !(facts.is_dir)(pane.dir.as_path())).count();
-    let with = if lost > 0 { format!("; {lost} of {panes} panes open in its own directory, theirs are missing") } else { String::new() };
+    let lost_words = (lost > 0).then(|| format!("{lost} of {panes} panes open in its own directory, theirs are missing"));
+    let with = |first: String| [Some(first), lost_words.clone(), shell.waiting()].into_iter().flatten().collect::<Vec<_>>().join("; ");
     match endings.of_shell(shell) {
+        Ended::Died if shell.is_manual() => (Action::Manual, "run_command", with(manual_words(shell))),
+        Ended::ClosedWithServer if shell.is_manual() => (Action::Manual, "closed_with_server", with(manual_words(shell))),
         Ended::ClosedWithServer => {
-            (Action::RecreateShell, "closed_with_server", format!("it was closed as the last session, and its server ended with it{with}"))
+            (Action::RecreateShell, "closed_with_server", with("it was closed as the last session, and its server ended with it".into()))
         }
-        Ended::Died if lost > 0 => (Action::RecreateShell, "pane_directory_missing", format!("it died with its server{with}")),
-        Ended::Died => (Action::RecreateShell, "died_with_server", "it died with its server".into()),
+        Ended::Died => {
+            let reason = if lost > 0 { "pane_directory_missing" } else { "died_with_server" };
+            (Action::RecreateShell, reason, with("it died with its server".into()))
+        }
     }
 }
 
@@ -154,9 +159,12 @@ fn missing_words(shell: &Shell, facts: &Facts) -> String {
 }
 
 fn manual_words(shell: &Shell) -> String {
-    let mut commands: Vec<String> = shell.panes().filter_map(|pane| pane.run.as_ref()).map(|run| format!("`{run}`")).collect();
+    let mut commands: Vec<String> = shell.panes().filter_map(|pane| pane.run.as_ref()).map(|run| format!("`{}`", command(run))).collect();
     commands.dedup();
-    format!("it was started to run {}, which is yours to start again", commands.join(", "))
+    let more = commands.len().saturating_sub(COMMANDS_TOLD);
+    commands.truncate(COMMANDS_TOLD);
+    let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("it was started to run {}{rest}", commands.join(", "))
 }
 
 /// The live session that has the shell's name; one that nobody used gives way.

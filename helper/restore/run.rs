@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use super::effective::{LiveWindows, leader};
 use super::execute::{LOCK_LIMIT, Progress};
-use super::script::{self, Dirs, Live};
+use super::opening::Openings;
+use super::script::{self, Live};
 use super::situation::{Situation, is_dir, resolve};
 use crate::error::{Error, Result};
 use crate::model::{Generation, Mark, Observation, OutcomeStatus, SeenPane, Shell, State, count};
@@ -19,11 +20,6 @@ const CALL_LIMIT: Duration = Duration::from_secs(30);
 const AT_ONCE: usize = 10;
 /// After so many tries what still lacks something has failed.
 const ROUNDS: usize = 8;
-
-/// Where each pane opens, checked now.
-pub(super) fn directories(shell: &Shell) -> Dirs {
-    shell.panes().map(|pane| (pane.id.clone(), script::pane_dir(shell, pane))).collect()
-}
 
 /// A shell on its way.
 struct Pending<'a> {
@@ -76,7 +72,8 @@ pub(super) struct Run<'a> {
     pub(super) all: &'a [Shell],
     /// The life of the server that the run began with.
     pub(super) generation: Generation,
-    pub(super) dirs: HashMap<String, Dirs>,
+    /// How the panes of each shell open.
+    pub(super) openings: HashMap<String, Openings>,
     /// Shells that come back by joining a session group.
     pub(super) followers: HashSet<String>,
     pub(super) results: HashMap<String, Told>,
@@ -139,7 +136,7 @@ impl Run<'_> {
             let mut script = String::new();
             for shell in some {
                 if is_dir(shell.work_dir.as_path()) {
-                    script.push_str(&script::create(shell, &self.generation, &self.dirs[&shell.id], &self.quiet));
+                    script.push_str(&script::create(shell, &self.generation, &self.openings[&shell.id], &self.quiet));
                 } else {
                     let detail = format!("its directory is missing: {}", shell.work_dir.display());
                     self.results.insert(shell.id.clone(), (OutcomeStatus::Refused, "directory_missing", detail));
@@ -227,7 +224,7 @@ impl Run<'_> {
         };
         let live = Live::of(shell, session);
         if !live.missing(shell).is_empty() {
-            return Some(script::complete(shell, &live, &self.dirs[&shell.id]));
+            return Some(script::complete(shell, &live, &self.openings[&shell.id]));
         }
         pending.tries += 1;
         Some(script::finish(shell, &live, owners, promised, pending.tries - 1) + &script::unquiet(&session.id, &self.quiet))
@@ -270,7 +267,7 @@ impl Run<'_> {
             return Err(Ended::ServerChanged("another server answers now".into()));
         }
         for shell in back {
-            self.results.insert(shell.id.clone(), came_back(shell, &recorded.seen, &self.dirs[&shell.id]));
+            self.results.insert(shell.id.clone(), came_back(shell, &recorded.seen, &self.openings[&shell.id]));
         }
         Ok(recorded)
     }
@@ -343,7 +340,7 @@ fn take_shown_names(shell: &mut Shell, seen: &Observation) {
 }
 
 /// What came back, and which panes did not open in their recorded directory.
-fn came_back(shell: &Shell, seen: &Observation, dirs: &Dirs) -> Told {
+fn came_back(shell: &Shell, seen: &Observation, openings: &Openings) -> Told {
     let session = seen.sessions.iter().find(|session| session.tag == shell.id);
     let panes = session.map_or(0, |session| session.windows.iter().map(|window| window.panes.len()).sum());
     let mut said = vec![format!("{}, {}", count(shell.windows.len(), "window"), count(panes, "pane"))];
@@ -355,11 +352,10 @@ fn came_back(shell: &Shell, seen: &Observation, dirs: &Dirs) -> Told {
         .flat_map(|window| &window.panes)
         .map(|pane| (pane.tag.as_str(), pane))
         .collect();
+    said.extend(shell.waiting());
     for pane in shell.panes() {
-        if let Some(run) = &pane.run {
-            said.push(format!("a pane had the command `{run}`, which is yours to start again"));
-        }
-        let (Some(opened), Some(now)) = (dirs.get(&pane.id), live.get(pane.id.as_str())) else { continue };
+        let (Some(opening), Some(now)) = (openings.get(&pane.id), live.get(pane.id.as_str())) else { continue };
+        let opened = &opening.dir;
         if resolve(opened.as_path()).is_none_or(|real| real != pane.dir.as_path()) {
             reason = "pane_directory_missing";
             said.push(format!("a pane opened in {}: its own directory is missing ({})", opened.display(), pane.dir.display()));

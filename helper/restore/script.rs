@@ -6,8 +6,8 @@
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 
-use super::situation::{is_dir, resolve};
-use crate::model::{Generation, Pane, RawText, SeenSession, SeenWindow, Shell, Window};
+use super::opening::{Opening, Openings};
+use crate::model::{Generation, Pane, SeenSession, SeenWindow, Shell, Window};
 use crate::record::MOVED_ASIDE;
 use crate::tmux::{arg, format_arg, keep_unattached, name_from_shown, only_in};
 
@@ -31,19 +31,6 @@ fn wanted_names(shell: &Shell) -> Vec<Vec<u8>> {
 pub(super) fn is_wanted_name(shell: &Shell, shown: &str) -> bool {
     !shown.ends_with(&shell.id) || shell.session.ends_with(&shell.id)
 }
-
-/// The directory to open a pane in: the recorded one, by the user's own path where it still leads there, else the shell's.
-pub(super) fn pane_dir(shell: &Shell, pane: &Pane) -> RawText {
-    if let Some(logical) = &pane.logical_dir {
-        if resolve(logical.as_path()).is_some_and(|real| real == pane.dir.as_path()) {
-            return logical.clone();
-        }
-    }
-    if is_dir(pane.dir.as_path()) { pane.dir.clone() } else { shell.work_dir.clone() }
-}
-
-/// Where each pane of a shell opens, by the pane's id.
-pub(super) type Dirs = HashMap<String, RawText>;
 
 /// Commands that are carried out only as long as no session has the shell's id, in the server of this generation alone.
 fn guarded(shell: &Shell, generation: &Generation, commands: &str) -> String {
@@ -69,7 +56,7 @@ pub(super) const QUIET_HOOKS: &[&str] = &[
 ];
 
 /// Makes the session with its windows and panes. Linked windows and what needs live ids come later: see [`finish`].
-pub(super) fn create(shell: &Shell, generation: &Generation, dirs: &Dirs, quiet: &[&str]) -> String {
+pub(super) fn create(shell: &Shell, generation: &Generation, openings: &Openings, quiet: &[&str]) -> String {
     let name = working_name(shell);
     let session = format!("={name}:");
     let mut out = String::new();
@@ -110,15 +97,14 @@ pub(super) fn create(shell: &Shell, generation: &Generation, dirs: &Dirs, quiet:
             let _ = writeln!(out, "set-option -w -u -t {target} @sidecar-blank");
             if let Some(pane) = first_pane(window) {
                 // A session's own directory and its first pane's are one option of new-session.
-                if dirs.get(&pane.id) != Some(&shell.work_dir) {
-                    let _ = writeln!(out, "respawn-pane -k -t {target} -c {}", format_arg(dir_of(dirs, pane, shell).as_bytes()));
+                if openings.get(&pane.id).is_some_and(|opening| !opening.is_plain_in(&shell.work_dir)) {
+                    let _ = writeln!(out, "respawn-pane -k -t {target} {}", opening(openings, Some(pane), shell));
                 }
             }
         } else {
-            let first = first_pane(window).map_or(&shell.work_dir, |pane| dir_of(dirs, pane, shell));
-            let _ = writeln!(out, "new-window -d -t {target} -c {}", format_arg(first.as_bytes()));
+            let _ = writeln!(out, "new-window -d -t {target} {}", opening(openings, first_pane(window), shell));
         }
-        panes(&mut out, shell, window, &target, dirs);
+        panes(&mut out, shell, window, &target, openings);
     }
     if let Some(name) = wanted_names(shell).first() {
         let _ = writeln!(out, "rename-session -t {session} -- {}", format_arg(name));
@@ -126,8 +112,10 @@ pub(super) fn create(shell: &Shell, generation: &Generation, dirs: &Dirs, quiet:
     guarded(shell, generation, &out)
 }
 
-fn dir_of<'a>(dirs: &'a Dirs, pane: &Pane, shell: &'a Shell) -> &'a RawText {
-    dirs.get(&pane.id).unwrap_or(&shell.work_dir)
+/// Where a pane opens and with what, behind the command that makes it.
+fn opening(openings: &Openings, pane: Option<&Pane>, shell: &Shell) -> String {
+    let known = pane.and_then(|pane| openings.get(&pane.id));
+    known.map_or_else(|| format!("-c {}", format_arg(shell.work_dir.as_bytes())), Opening::words)
 }
 
 /// The pane that a window is made with.
@@ -136,13 +124,13 @@ fn first_pane(window: &Window) -> Option<&Pane> {
 }
 
 /// The panes of a window that has its first one, and what the window looks like.
-fn panes(out: &mut String, shell: &Shell, window: &Window, target: &str, dirs: &Dirs) {
+fn panes(out: &mut String, shell: &Shell, window: &Window, target: &str, openings: &Openings) {
     let mut made = 0_u32;
     let height = if window.height > 0 { window.height } else { 24 };
     let room = format!(" ; select-layout -t {target} tiled\n");
     let mut pane_commands = |out: &mut String, pane: &Pane| {
         if made > 0 {
-            let _ = write!(out, "split-window -t {target} -c {} ; ", format_arg(dir_of(dirs, pane, shell).as_bytes()));
+            let _ = write!(out, "split-window -t {target} {} ; ", opening(openings, Some(pane), shell));
         }
         // The pane just made is the window's active one; where tmux refuses to make it, its list ends there.
         let _ = write!(out, "set-option -p -t {target} @sidecar-pane {}", pane.id);
@@ -238,7 +226,7 @@ impl<'a> Live<'a> {
 }
 
 /// What a session under restore lacks still: windows and panes that an earlier run did not come to.
-pub(super) fn complete(shell: &Shell, live: &Live, dirs: &Dirs) -> String {
+pub(super) fn complete(shell: &Shell, live: &Live, openings: &Openings) -> String {
     let mut out = String::new();
     let session = &live.session.id;
     let mut taken: Vec<u32> = live.session.windows.iter().map(|window| window.index).collect();
@@ -251,8 +239,8 @@ pub(super) fn complete(shell: &Shell, live: &Live, dirs: &Dirs) -> String {
                 let target = arg(present.id.as_bytes());
                 let _ = writeln!(
                     out,
-                    "split-window -t {target} -c {} ; set-option -p -t {target} @sidecar-pane {} ; select-layout -t {target} tiled",
-                    format_arg(dir_of(dirs, pane, shell).as_bytes()),
+                    "split-window -t {target} {} ; set-option -p -t {target} @sidecar-pane {} ; select-layout -t {target} tiled",
+                    opening(openings, Some(pane), shell),
                     pane.id
                 );
             }
@@ -265,13 +253,8 @@ pub(super) fn complete(shell: &Shell, live: &Live, dirs: &Dirs) -> String {
         }
         let first = first_pane(window);
         let target = if let Some(blank) = blank.take() {
-            if let Some(pane) = first {
-                let _ = writeln!(
-                    out,
-                    "respawn-pane -k -t {} -c {}",
-                    arg(blank.id.as_bytes()),
-                    format_arg(dir_of(dirs, pane, shell).as_bytes())
-                );
+            if first.is_some() {
+                let _ = writeln!(out, "respawn-pane -k -t {} {}", arg(blank.id.as_bytes()), opening(openings, first, shell));
             }
             if blank.index != window.index && !taken.contains(&window.index) {
                 let (own, id) = (arg(session.as_bytes()), arg(blank.id.as_bytes()));
@@ -282,11 +265,10 @@ pub(super) fn complete(shell: &Shell, live: &Live, dirs: &Dirs) -> String {
             let index = free_index(&taken, window.index);
             taken.push(index);
             let target = arg(format!("{session}:{index}").as_bytes());
-            let dir = first.map_or(&shell.work_dir, |pane| dir_of(dirs, pane, shell));
-            let _ = writeln!(out, "new-window -d -t {target} -c {}", format_arg(dir.as_bytes()));
+            let _ = writeln!(out, "new-window -d -t {target} {}", opening(openings, first, shell));
             target
         };
-        panes(&mut out, shell, window, &target, dirs);
+        panes(&mut out, shell, window, &target, openings);
     }
     out
 }

@@ -61,6 +61,7 @@ pub fn situation(server: &Server, store: &Store, config: &Config) -> Result<Situ
     let mut lived = HashSet::new();
     let (seen, state, pristine) = if let Some(mut seen) = seen {
         crate::record::add_projects(&mut seen);
+        crate::record::add_programs(&mut seen, config);
         lived = ids(&mut state.shells.iter().filter(|shell| shell.lives_in(&seen.generation)));
         let known = ids(&mut state.shells.iter().chain(state.tombstones.iter().map(|tombstone| &tombstone.shell)));
         let mut changes = decide(server, config, state, &seen, &hints, &mut RandomIds);

@@ -10,7 +10,7 @@ use super::send::Text;
 use super::worktree::{self, Worktree};
 use super::{CALL_LIMIT, Done, Shells, quoted};
 use crate::error::{Error, Exit, Result};
-use crate::model::{Ids, Observation, Pane, RawText, Seen, ServerState, Shell, State, Window};
+use crate::model::{Ids, Observation, Pane, RawText, Run, Seen, ServerState, Shell, State, Window};
 use crate::record::{RandomIds, now, project_of};
 use crate::restore::situation;
 use crate::tmux::{Held, Typing, Version};
@@ -147,7 +147,7 @@ impl Shells<'_> {
             work_dir: dir,
             made: Some(here.clone()),
             seen: Some(here),
-            windows: vec![first_window(window, pane.clone(), run)],
+            windows: vec![first_window(window, pane.clone(), run, &plan.dir)],
             ..Shell::default()
         };
         let committed = self.commit(&open, |state, seen| add(state, shell.clone(), seen));
@@ -225,8 +225,10 @@ fn no_directory(dir: &Path) -> Error {
     Error::failed("no_such_directory", format!("cannot make a shell in {}: it is no directory", dir.display())).exit(Exit::Usage)
 }
 
-fn first_window(window: String, pane: String, run: Option<&str>) -> Window {
-    let pane = Pane { id: RandomIds.fresh("pn"), tmux: pane, active: true, run: run.map(str::to_owned), ..Pane::default() };
+fn first_window(window: String, pane: String, run: Option<&str>, dir: &Path) -> Window {
+    let run_dir = run.map(|_| dir.into());
+    let run = run.map(|line| Run::Line(line.into()));
+    let pane = Pane { id: RandomIds.fresh("pn"), tmux: pane, active: true, run, run_dir, ..Pane::default() };
     Window { id: RandomIds.fresh("wn"), tmux: window, active: true, automatic_rename: true, panes: vec![pane], ..Window::default() }
 }
 

@@ -20,6 +20,8 @@ pub struct Config {
     pub resume_agents: String,
     /// `restore.recreateShells`: what a new server does with what can be restored. The option `@sidecar-offer` wins.
     pub recreate_shells: Recreate,
+    /// `restore.programs`: the names of programs that a restore starts again.
+    pub programs: Vec<String>,
     /// What is wrong with the file.
     pub warnings: Vec<String>,
 }
@@ -64,6 +66,7 @@ impl Default for Config {
             ignore: Vec::new(),
             resume_agents: "ask".into(),
             recreate_shells: Recreate::Ask,
+            programs: Vec::new(),
             warnings: Vec::new(),
         }
     }
@@ -124,9 +127,9 @@ impl Config {
             }
         }
         if let Some(value) = at("shells", "ignore") {
-            match value.as_array().map(|list| list.iter().map(|item| item.as_str().map(str::to_owned)).collect::<Option<Vec<_>>>()) {
-                Some(Some(patterns)) => config.ignore = patterns,
-                _ => warn("shells.ignore", value, "a list of name patterns"),
+            match texts(value) {
+                Some(patterns) => config.ignore = patterns,
+                None => warn("shells.ignore", value, "a list of name patterns"),
             }
         }
         if let Some(value) = at("restore", "resumeAgents") {
@@ -141,6 +144,12 @@ impl Config {
                 None => warn("restore.recreateShells", value, "\"off\", \"ask\" or \"auto\""),
             }
         }
+        if let Some(value) = at("restore", "programs") {
+            match texts(value).filter(|names| names.iter().all(|name| is_program_name(name))) {
+                Some(names) => config.programs = names,
+                None => warn("restore.programs", value, "a list of program names, such as [\"vim\", \"less\"]"),
+            }
+        }
         config
     }
 
@@ -148,6 +157,16 @@ impl Config {
     pub fn ignores(&self, name: &str) -> bool {
         self.ignore.iter().any(|pattern| wildmatch::WildMatch::new(pattern).matches(name))
     }
+}
+
+/// A list of texts.
+fn texts(value: &Value) -> Option<Vec<String>> {
+    value.as_array()?.iter().map(|item| item.as_str().map(str::to_owned)).collect()
+}
+
+/// Whether this can be the base name of a program. A name with a dash before it would be an option of what starts it.
+fn is_program_name(name: &str) -> bool {
+    !name.is_empty() && !name.starts_with('-') && !name.contains(['/', '\0']) && !matches!(name, "." | "..")
 }
 
 /// Hooks read it too, so a pipe or a device in its place must not hold them up.
@@ -210,6 +229,19 @@ mod tests {
         assert_eq!(Config::parse(b"[]", "f").warnings.len(), 1);
         assert_eq!(Config::parse(b"{", "f").warnings.len(), 1);
         assert!(Config::parse(b"{}", "f").warnings.is_empty());
+    }
+
+    #[test]
+    fn programs_are_names_or_none_at_all() {
+        let config = |programs: &str| Config::parse(format!(r#"{{"restore":{{"programs":{programs}}}}}"#).as_bytes(), "f");
+        let good = config(r#"["vim","less","a b"]"#);
+        assert_eq!((good.programs.as_slice(), good.warnings.len()), (&["vim".to_owned(), "less".into(), "a b".into()][..], 0));
+        assert_eq!(config("null").warnings.len() + config("[]").warnings.len(), 0);
+        for bad in [r#""vim""#, "[1]", r#"["vim",""]"#, r#"["vim","/bin/sh"]"#, r#"["-x"]"#, r#"[".."]"#, "{}", "true"] {
+            let config = config(bad);
+            assert_eq!((config.programs.len(), config.warnings.len()), (0, 1), "{bad}");
+            assert!(config.warnings[0].contains("restore.programs"), "{bad}");
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::quote;
+use super::{quote, start_command};
 use crate::agents::process;
 use crate::model::{RawText, SeenPane, SeenSession};
 
@@ -39,11 +39,18 @@ pub fn session(session: &mut SeenSession) {
 
 fn pane(pane: &mut SeenPane, may_be_pristine: bool) {
     let reported = pane.logical_dir.take();
+    if pane.run.is_some() {
+        pane.start_dir = existing_spelling(&pane.start_dir);
+    }
     if pane.dead || pane.pid <= 0 {
         return;
     }
     let foreground = process::foreground(pane.pid).unwrap_or(pane.pid);
     let at_prompt = foreground == pane.pid;
+    if pane.launching {
+        let argv = process::argv(pane.pid).filter(|_| !process::is_copy(pane.pid));
+        pane.launching = argv.is_none_or(|argv| start_command::is_launching(&argv));
+    }
     if !at_prompt || pane.run.is_some() {
         pane.argv = process::argv(foreground).unwrap_or_default();
     }

@@ -8,6 +8,7 @@ use super::client::Failure;
 use super::frame::{Frame, Row};
 use super::inspect;
 use super::server::Server;
+use super::start_command::{self, Start};
 use crate::agents::process;
 use crate::model::{Generation, Layout, Observation, Offer, SeenPane, SeenSession, SeenWindow, TmuxSettings};
 
@@ -37,6 +38,7 @@ const SESSION: &[&str] = &[
     "session_created",
     "session_activity",
     "@sidecar-kept",
+    "default-shell",
 ];
 const WINDOW: &[&str] = &[
     "session_id",
@@ -183,7 +185,8 @@ fn assemble(rows: &[Row]) -> Option<Observation> {
     let mut place: HashMap<String, usize> = HashMap::new();
     let mut window_place: HashMap<(usize, u32), (usize, usize)> = HashMap::new();
     let mut windows_expected: Vec<usize> = Vec::new();
-    let mut default_commands: Vec<String> = Vec::new();
+    // `default-command` and `default-shell`.
+    let mut defaults: Vec<[&[u8]; 2]> = Vec::new();
     for row in rest {
         let f = &row.fields;
         match row.kind {
@@ -191,7 +194,7 @@ fn assemble(rows: &[Row]) -> Option<Observation> {
                 let id = live_id(f[0], '$')?;
                 place.insert(id.clone(), sessions.len());
                 windows_expected.push(number(f[6])?);
-                default_commands.push(text(f[8]));
+                defaults.push([f[8], f[12]]);
                 sessions.push(SeenSession {
                     id,
                     name: text(f[1]),
@@ -229,7 +232,7 @@ fn assemble(rows: &[Row]) -> Option<Observation> {
             'P' if f.len() == PANE.len() => {
                 let session = *place.get(&live_id(f[0], '$')?)?;
                 let (window, _) = *window_place.get(&(session, number(f[1])?))?;
-                let pane = pane(f, &default_commands[session])?;
+                let pane = pane(f, defaults[session])?;
                 sessions[session].windows[window].panes.push(pane);
             }
             _ => return None,
@@ -241,8 +244,12 @@ fn assemble(rows: &[Row]) -> Option<Observation> {
     whole.then(|| Observation { generation, version: text(head.fields[2]), sessions, settings })
 }
 
-fn pane(f: &[&[u8]], default_command: &str) -> Option<SeenPane> {
-    let start_command = unquote(&text(f[11]));
+fn pane(f: &[&[u8]], [default_command, default_shell]: [&[u8]; 2]) -> Option<SeenPane> {
+    let (run, own) = match start_command::read(f[11], default_command, default_shell) {
+        Start::Default => (None, false),
+        Start::Own => (None, true),
+        Start::Run(run) => (Some(run), false),
+    };
     let pid: i32 = number(f[7]).unwrap_or(0);
     Some(SeenPane {
         id: live_id(f[2], '%')?,
@@ -255,19 +262,12 @@ fn pane(f: &[&[u8]], default_command: &str) -> Option<SeenPane> {
         floating: flag(f[13]),
         tag: text(f[9]),
         start_dir: f[10].into(),
-        run: (!start_command.is_empty() && start_command != default_command).then_some(start_command),
+        run,
+        launching: own,
         dir: if cfg!(target_os = "linux") { None } else { f.get(14).filter(|path| !path.is_empty()).map(|&path| path.into()) },
         logical_dir: inspect::osc7_path(f[12]),
         ..SeenPane::default()
     })
-}
-
-/// tmux prints a start command of one word with quotes around it; it is kept for people to read.
-fn unquote(shown: &str) -> String {
-    match shown.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
-        Some(inner) if !inner.replace("\\\"", "").contains('"') => inner.replace("\\\"", "\"").replace("\\$", "$").replace("\\\\", "\\"),
-        _ => shown.to_owned(),
-    }
 }
 
 #[cfg(test)]
@@ -280,13 +280,5 @@ mod tests {
         for bad in [&b""[..], b"$", b"12", b"@12", b"$1x", b"$-1", b"$1\n"] {
             assert_eq!(live_id(bad, '$'), None, "{bad:?}");
         }
-    }
-
-    #[test]
-    fn start_commands_lose_the_quotes_that_tmux_puts_round_one_word() {
-        assert_eq!(unquote(r#""sleep 1000""#), "sleep 1000");
-        assert_eq!(unquote(r#"sleep "a b""#), r#"sleep "a b""#);
-        assert_eq!(unquote(r#""a b" "c d""#), r#""a b" "c d""#);
-        assert_eq!(unquote(""), "");
     }
 }

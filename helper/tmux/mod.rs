@@ -9,6 +9,7 @@ mod look;
 mod menu;
 mod quote;
 mod server;
+mod start_command;
 mod typing;
 mod version;
 
@@ -20,5 +21,6 @@ pub use look::{Purpose, look_argv};
 pub use menu::{Drawn, Item, MENU_FRAME, Menu, Prompt, message_command};
 pub use quote::{arg, double_hash, format_arg, name_from_shown, shell_line, shell_word, shown_from_name};
 pub use server::Server;
+pub use start_command::{OWN_SHELL, own_command};
 pub use typing::{PaneNow, Typing};
 pub use version::Version;

@@ -68,33 +68,13 @@ pub fn name_from_shown(shown: &str) -> Vec<u8> {
             out.push(byte);
             continue;
         }
-        if let [a @ b'0'..=b'3', b @ b'0'..=b'7', c @ b'0'..=b'7', after @ ..] = rest {
-            out.push((a - b'0') * 64 + (b - b'0') * 8 + (c - b'0'));
-            rest = after;
-            continue;
-        }
-        let Some((&escaped, after)) = rest.split_first() else {
-            out.push(b'\\');
-            break;
-        };
-        let plain = match escaped {
-            b'\\' | b'$' | b'"' => escaped,
-            b't' => b'\t',
-            b'n' => b'\n',
-            b'r' => b'\r',
-            b'b' => 8,
-            b'a' => 7,
-            b'v' => 11,
-            b'f' => 12,
-            b's' => b' ',
-            b'0' => 0,
-            _ => {
-                out.push(b'\\');
-                continue;
+        match unescape(rest) {
+            Some((plain, after)) => {
+                out.push(plain);
+                rest = after;
             }
-        };
-        out.push(plain);
-        rest = after;
+            None => out.push(b'\\'),
+        }
     }
     out
 }
@@ -118,6 +98,68 @@ pub fn shown_from_name(name: &[u8]) -> String {
         }
     }
     out
+}
+
+/// The byte that an escape of vis(3) stands for, and what follows it; `rest` is what stands behind the backslash.
+fn unescape(rest: &[u8]) -> Option<(u8, &[u8])> {
+    if let [a @ b'0'..=b'3', b @ b'0'..=b'7', c @ b'0'..=b'7', after @ ..] = rest {
+        return Some(((a - b'0') * 64 + (b - b'0') * 8 + (c - b'0'), after));
+    }
+    let (&escaped, after) = rest.split_first()?;
+    let plain = match escaped {
+        b'\\' | b'$' | b'"' => escaped,
+        b't' => b'\t',
+        b'n' => b'\n',
+        b'r' => b'\r',
+        b'b' => 8,
+        b'a' => 7,
+        b'v' => 11,
+        b'f' => 12,
+        b's' => b' ',
+        b'0' => 0,
+        _ => return None,
+    };
+    Some((plain, after))
+}
+
+/// The words of a `#{pane_start_command}`: tmux puts a word in quotes of one kind or the other, or in none, and writes each
+/// backslash in it twice (the same from 3.3a to 3.8). `None` for what no tmux has shown.
+pub(super) fn words_from_shown(shown: &[u8]) -> Option<Vec<Vec<u8>>> {
+    let mut words = Vec::new();
+    let mut rest = shown;
+    while !rest.is_empty() {
+        let quote = rest.first().copied().filter(|byte| matches!(byte, b'"' | b'\''));
+        rest = if quote.is_some() { &rest[1..] } else { rest };
+        let mut word = Vec::new();
+        loop {
+            match rest.split_first() {
+                None if quote.is_some() => return None,
+                None => break,
+                Some((b'\\', after)) => {
+                    // A word of one character has a backslash before it where it would not be taken for itself.
+                    let (byte, after) = unescape(after).or_else(|| after.split_first().map(|(&byte, after)| (byte, after)))?;
+                    word.push(byte);
+                    rest = after;
+                }
+                Some((&byte, after)) if Some(byte) == quote => {
+                    rest = after;
+                    break;
+                }
+                Some((b' ', _)) if quote.is_none() => break,
+                Some((&byte, after)) => {
+                    word.push(byte);
+                    rest = after;
+                }
+            }
+        }
+        words.push(word);
+        rest = match rest.split_first() {
+            None => rest,
+            Some((b' ', after)) if !after.is_empty() => after,
+            Some(_) => return None,
+        };
+    }
+    Some(words)
 }
 
 #[cfg(test)]
@@ -157,6 +199,35 @@ mod tests {
     #[test]
     fn lines_to_copy_are_quoted_where_they_must_be() {
         assert_eq!(shell_line(&["git", "-C", "/a b", "x", "", "it's"]), r"git -C '/a b' x '' 'it'\''s'");
+    }
+
+    #[test]
+    fn start_commands_are_read_back_word_for_word() {
+        let words = |shown: &str| {
+            words_from_shown(shown.as_bytes())
+                .map(|words| words.into_iter().map(|word| String::from_utf8(word).unwrap()).collect::<Vec<_>>())
+        };
+        // As tmux 3.3a to 3.8 show them.
+        for (shown, wanted) in [
+            (r#""sleep 1000""#, &["sleep 1000"][..]),
+            ("sleep 1000", &["sleep", "1000"]),
+            (
+                r#"sh -c "a \"b\" \$X \\\$x `x` #(y) ;%" "it's" 'q"q' '' " ""#,
+                &["sh", "-c", r#"a "b" $X \$x `x` #(y) ;%"#, "it's", "q\"q", "", " "],
+            ),
+            (r#"\~ \~x \\ a\\b \$ \" \' \# \{ \% \*"#, &["~", "~x", "\\", "a\\b", "$", "\"", "'", "#", "{", "%", "*"]),
+            (
+                r#"tab\tnl\nesc\033x '\\"' " \\" \r\b\a\v\f \1771 a|b é"#,
+                &["tab\tnl\nesc\x1bx", "\\\"", " \\", "\r\x08\x07\x0b\x0c", "\x7f1", "a|b", "é"],
+            ),
+            ("", &[]),
+        ] {
+            assert_eq!(words(shown).as_deref().unwrap(), wanted, "{shown}");
+        }
+        assert_eq!(words_from_shown(br"\377\376"), Some(vec![vec![0xff, 0xfe]]));
+        for none in ["\"a", "'a", "\"a\"b", "a ", "a  b ", "a\\"] {
+            assert_eq!(words(none), None, "{none}");
+        }
     }
 
     proptest! {

@@ -13,6 +13,7 @@ fn dead_server(world: &World) -> String {
     world.tmux(["new-session", "-d", "-s", "web", "-x", "100", "-y", "30", "-c", &folder("a")]).ok();
     world.tmux(["split-window", "-h", "-t", "=web:", "-c", &folder("b"), ";", "resize-pane", "-Z"]).ok();
     world.tmux(["new-window", "-d", "-t", "=web:4", "-n", "logs", "-c", &folder("c")]).ok();
+    world.tmux(["new-window", "-d", "-t", "=web:5", "-n", "serve", "-c", &folder("c"), "sleep 1000"]).ok();
     // The sizes are equal: tmux itself resizes a window that is linked into a session of another size.
     world.tmux(["new-session", "-d", "-s", "api.v1", "-x", "100", "-y", "30", "-c", &folder("d")]).ok();
     world.tmux(["link-window", "-d", "-s", "=web:4", "-t", "$1:7"]).ok();
@@ -21,6 +22,13 @@ fn dead_server(world: &World) -> String {
     let before = world.tree();
     world.crash();
     before
+}
+
+/// The command that a pane was started with waits there, and in its record.
+#[track_caller]
+fn assert_waits(world: &World) {
+    world.wait_shown("=web:serve", "Enter runs it");
+    assert!(world.state().to_string().contains(r#""run":"sleep 1000""#));
 }
 
 /// A `tmux` that stands before the real one and, for calls of `session restore` alone, does something at call number `N`:
@@ -82,6 +90,7 @@ fn a_restore_killed_at_any_tmux_call_ends_as_if_it_had_run_once() {
             let said = world.sidecar(["session", "restore", "--json"]);
             assert_eq!(said.code, 0, "killed {when} call {n}: {said:?}\n{}", world.log());
             assert_same(&world.tree(), &before, format!("killed {when} call {n}\n{}", world.log()));
+            assert_waits(&world);
             world.look();
             assert_eq!(world.recorded(), [&world.recorded()[0], "member", "web"], "killed {when} call {n}");
             assert_eq!(world.tombstones(), [""; 0], "killed {when} call {n}");
@@ -113,6 +122,7 @@ fn a_restore_killed_at_any_write_ends_as_if_it_had_run_once() {
             let said = world.sidecar(["session", "restore", "--json"]);
             assert_eq!(said.code, 0, "killed at {call} {n}: {said:?}\n{}", world.log());
             assert_same(&world.tree(), &before, format!("killed at {call} {n}\n{}", world.log()));
+            assert_waits(&world);
             assert_eq!(world.tombstones(), [""; 0], "killed at {call} {n}");
             if status.success() {
                 assert!(n > least, "a restore calls {call} more often than {} times", n - 1);
@@ -135,6 +145,7 @@ fn a_server_that_vanishes_or_changes_ends_the_run_cleanly_and_the_next_one_finis
             assert_eq!(said.code, 0, "{when} at call {n}: {said:?}\n{}", world.log());
             let after: Vec<String> = world.tree().lines().filter(|line| !line.starts_with("another")).map(str::to_owned).collect();
             assert_same(&after.join("\n"), &before, format!("{when} at call {n}\n{}", world.log()));
+            assert_waits(&world);
         }
     }
 }

@@ -217,6 +217,55 @@ impl World {
         self.tmux(["display-message", "-p", format]).ok().trim_end_matches('\n').to_owned()
     }
 
+    /// What a pane shows, the lines that the terminal wrapped put together.
+    pub fn screen(&self, target: &str) -> String {
+        self.tmux(["capture-pane", "-p", "-J", "-S", "-", "-t", target]).out
+    }
+
+    /// Waits until a pane shows this.
+    #[track_caller]
+    pub fn wait_shown(&self, target: &str, text: &str) {
+        wait_or_tell(|| format!("{text:?} on the screen:\n{}", self.screen(target)), || self.screen(target).contains(text).then_some(()));
+    }
+
+    /// Presses keys in a pane.
+    #[track_caller]
+    pub fn press(&self, target: &str, keys: &[&str]) {
+        self.tmux([&["send-keys", "-t", target][..], keys].concat()).ok();
+    }
+
+    /// The argv of a pane's own process, and of the program in front of it.
+    pub fn processes(&self, target: &str) -> Option<[Vec<u8>; 2]> {
+        let pid = self.tmux(["display-message", "-p", "-t", target, "#{pane_pid}"]).out.trim().to_owned();
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        let front = stat.rsplit(") ").next()?.split(' ').nth(5)?.to_owned();
+        let argv = |pid: &str| std::fs::read(format!("/proc/{pid}/cmdline")).ok();
+        Some([argv(&pid)?, argv(&front)?])
+    }
+
+    /// Waits until this program, word for word, is in front of a pane.
+    #[track_caller]
+    pub fn wait_in_front<W: AsRef<[u8]>>(&self, target: &str, words: &[W]) {
+        let mut wanted = Vec::new();
+        for word in words {
+            wanted.extend(word.as_ref());
+            wanted.push(0);
+        }
+        let shown = |argv: &[u8]| String::from_utf8_lossy(argv).replace('\0', " ");
+        let what = || {
+            let now = self.processes(target).map(|both| both.map(|argv| shown(&argv)));
+            format!("{} in front, now {now:?}:\n{}\n{}", shown(&wanted), self.screen(target), self.log())
+        };
+        wait_or_tell(what, || (self.processes(target)?[1] == wanted).then_some(()));
+    }
+
+    /// Writes `config.json`, with these in `restore.programs`.
+    pub fn configure_programs(&self, programs: &[&str]) {
+        let folder = self.dir.path().join("config/sidecar");
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join("config.json"), serde_json::json!({ "restore": { "programs": programs } }).to_string()).unwrap();
+    }
+
     /// Everything that a restore must bring back, as text: sessions by name, windows, flags, layouts, panes and directories.
     pub fn tree(&self) -> String {
         let windows = self
@@ -375,7 +424,7 @@ impl Drop for World {
 }
 
 /// The processes that were started with this in their environment.
-fn processes_with(entry: &str) -> Vec<i32> {
+pub fn processes_with(entry: &str) -> Vec<i32> {
     let all = std::fs::read_dir("/proc").into_iter().flatten().filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<i32>().ok());
     let started_so = |pid: &i32| {
         let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();

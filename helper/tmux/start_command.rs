@@ -1,0 +1,109 @@
+//! What a pane was started with: the default command, one of its own, or one of Sidecar's.
+
+use super::quote::words_from_shown;
+use crate::agents;
+use crate::model::{RawText, Run};
+
+/// Longest command that is kept, in bytes; what is longer counts as none rather than being cut.
+const MAX_RUN: usize = 16 * 1024;
+
+/// `$0` of every shell that Sidecar starts in a pane: it tells them from the user's own.
+pub const OWN_SHELL: &str = "sidecar-pane";
+
+/// Looks whether the helper is there before it becomes it, so that the pane has a shell whatever became of the helper.
+const START: &str = "if \"$1\" pane --help >/dev/null 2>&1 </dev/null; then exec \"$@\"; fi
+printf 'sidecar: cannot run %s, so here is a shell\\n' \"$1\"
+exec \"${SHELL:-/bin/sh}\"";
+
+/// The command of a pane that Sidecar starts: `words` are a subcommand of the helper and opaque ids, nothing that was recorded.
+pub fn own_command<'a>(helper: &'a str, words: &[&'a str]) -> Vec<&'a str> {
+    [&["/bin/sh", "-c", START, OWN_SHELL, helper], words].concat()
+}
+
+/// Whether a process is one of those that Sidecar started in a pane and that is still to become the program, or waits for its end.
+pub(super) fn is_launching(argv: &[RawText]) -> bool {
+    let word = |at: usize| argv.get(at).map(RawText::as_bytes);
+    argv.iter().any(|word| word.as_bytes() == OWN_SHELL.as_bytes()) || (word(1), word(2)) == (Some(b"pane"), Some(b"start"))
+}
+
+/// What a pane was started with, as tmux shows it.
+pub(super) enum Start {
+    /// The default command, or what counts as none: the default shell, an agent that a restore would resume.
+    Default,
+    /// One of Sidecar's own.
+    Own,
+    /// A command of its own.
+    Run(Run),
+}
+
+/// Reads `#{pane_start_command}`, with its session's `default-command` and `default-shell`.
+pub(super) fn read(shown: &[u8], default_command: &[u8], default_shell: &[u8]) -> Start {
+    if shown.is_empty() || shown.len() > MAX_RUN {
+        return Start::Default;
+    }
+    // What can't be read is for people to read.
+    let words = words_from_shown(shown).unwrap_or_else(|| vec![shown.to_vec()]);
+    let name = |word: &[u8]| word.rsplit(|&byte| byte == b'/').next().unwrap_or_default().to_owned();
+    let is_shell = |word: &[u8]| word == default_shell || word == name(default_shell);
+    match words.as_slice() {
+        [line] if line == default_command || is_shell(line) => Start::Default,
+        [line] if is_agents_line(line) => Start::Default,
+        [line] => Start::Run(Run::Line(line.as_slice().into())),
+        [program, ..] if is_agent(program) => Start::Default,
+        [sh, _, _, own, ..] if sh == b"/bin/sh" && own == OWN_SHELL.as_bytes() => Start::Own,
+        words => Start::Run(Run::Words(words.iter().map(|word| word.as_slice().into()).collect())),
+    }
+}
+
+fn is_agent(program: &[u8]) -> bool {
+    let path = RawText::from(program);
+    path.as_path().file_name().and_then(|name| name.to_str()).is_some_and(agents::is_known)
+}
+
+/// Whether a line for the shell does nothing but start an agent.
+fn is_agents_line(line: &[u8]) -> bool {
+    let Ok(line) = std::str::from_utf8(line) else { return false };
+    let mut words = line.split_ascii_whitespace().skip_while(|word| *word == "exec");
+    !line.contains([';', '&', '|', '<', '>', '`', '$', '(', '\n']) && words.next().is_some_and(|word| is_agent(word.as_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_of_its_own_is_told_from_the_rest() {
+        let kind = |shown: &str| match read(shown.as_bytes(), b"exec \"$SHELL\" -l", b"/usr/bin/zsh") {
+            Start::Default => "default".to_owned(),
+            Start::Own => "own".to_owned(),
+            Start::Run(run) => serde_json::to_string(&run).unwrap(),
+        };
+        for (shown, wanted) in [
+            ("", "default"),
+            (r#""exec \"\$SHELL\" -l""#, "default"),
+            ("/usr/bin/zsh", "default"),
+            ("zsh", "default"),
+            ("claude --resume 5", "default"),
+            (r#""exec claude --model x""#, "default"),
+            (r#""cd /x; claude""#, r#""cd /x; claude""#),
+            ("/bin/bash", r#""/bin/bash""#),
+            ("htop", r#""htop""#),
+            ("/bin/sh -c x sidecar-pane /opt/sidecar pane start pn-1", "own"),
+            ("sh -c x sidecar-pane", r#"["sh","-c","x","sidecar-pane"]"#),
+            (r#""broken"#, r#""\"broken""#),
+        ] {
+            assert_eq!(kind(shown), wanted, "{shown}");
+        }
+        assert_eq!(kind(&format!("\"{}\"", "x".repeat(MAX_RUN))), "default");
+    }
+
+    #[test]
+    fn what_sidecar_starts_is_known_again() {
+        let texts = |words: &[&str]| words.iter().map(|&word| RawText::from(word)).collect::<Vec<_>>();
+        assert!(is_launching(&texts(&own_command("/opt/x", &["pane", "start", "pn-1"]))));
+        assert!(is_launching(&texts(&["/opt/x", "pane", "start", "pn-1"])));
+        for other in [&["-bash"][..], &[], &["vim", "pane"], &["/opt/x", "pane", "ended"]] {
+            assert!(!is_launching(&texts(other)), "{other:?}");
+        }
+    }
+}
