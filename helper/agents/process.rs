@@ -22,6 +22,8 @@ struct Stat {
     /// The device of its terminal; 0 for none.
     terminal: u64,
     foreground: i32,
+    /// The kernel's `PF_` flags.
+    flags: u64,
     start: u64,
 }
 
@@ -40,6 +42,7 @@ fn parse_stat(text: &[u8]) -> Option<Stat> {
         parent: fields.get(1)?.parse().ok()?,
         terminal: fields.get(4)?.parse().ok()?,
         foreground: fields.get(5)?.parse().ok()?,
+        flags: fields.get(6)?.parse().ok()?,
         start: fields.get(19)?.parse().ok()?,
     })
 }
@@ -73,9 +76,14 @@ pub fn outlives(generation: &Generation, limit: Duration) -> bool {
     false
 }
 
-/// The leader of the foreground process group of the terminal that `pid` runs on.
-pub fn foreground(pid: i32) -> Option<i32> {
-    stat(pid).map(|stat| stat.foreground).filter(|&group| group > 0)
+/// The leader of the foreground process group of the terminal that `pid` runs on, and whether it was forked and is not yet the
+/// program that it was made for: its words and its directory are its parent's then.
+pub fn foreground(pid: i32) -> Option<(i32, bool)> {
+    const FORKED_WITHOUT_EXEC: u64 = 0x40;
+    let own = stat(pid)?;
+    let leader = Some(own.foreground).filter(|&group| group > 0)?;
+    let flags = if leader == pid { own.flags } else { stat(leader).map_or(0, |stat| stat.flags) };
+    Some((leader, flags & FORKED_WITHOUT_EXEC != 0))
 }
 
 /// Its argv, word for word; `None` if it is gone, overwritten or longer than what is kept.
@@ -96,7 +104,7 @@ const SHELLS: &[&str] =
 /// or stands in that one's place; it is of our user, as one under sudo or doas is not; and it reads from and writes to the pane, as
 /// part of a pipeline does not.
 pub fn program(pane: i32) -> Option<Program> {
-    let leader = foreground(pane)?;
+    let (leader, _) = foreground(pane)?;
     let Stat { parent, terminal, .. } = stat(leader)?;
     let is_job = if leader == pane { !is_shell(pane) } else { parent == pane && is_shell(pane) };
     let data = |of: &str| fs_err::metadata(format!("/proc/{leader}/{of}")).ok();
@@ -108,12 +116,6 @@ pub fn program(pane: i32) -> Option<Program> {
 
 fn executable(pid: i32) -> Option<PathBuf> {
     fs_err::read_link(format!("/proc/{pid}/exe")).ok().map(without_deleted)
-}
-
-/// Whether a process is still a copy of its parent, and not yet the program that it was made for.
-pub fn is_copy(pid: i32) -> bool {
-    let parent = stat(pid).and_then(|stat| executable(stat.parent));
-    parent.is_some() && parent == executable(pid)
 }
 
 /// Whether a process is a shell: by its executable, by its name, or by the dash with which tmux and login start one.

@@ -150,7 +150,7 @@ pub(super) struct NewArgs {
     /// In the git worktree of this branch, which is added if there is none
     #[arg(long, value_name = "BRANCH", allow_hyphen_values = true)]
     pub(super) worktree: Option<String>,
-    /// Type this command into it, once; a restore shows it and never runs it
+    /// Type this command into it, once; after a restore its pane waits with it
     #[arg(long, value_name = "CMD", allow_hyphen_values = true)]
     pub(super) run: Option<String>,
     /// Print one JSON document

@@ -267,15 +267,6 @@ impl Shell {
         self.own_windows().flat_map(|window| &window.panes)
     }
 
-    /// Says of the panes that were started with a command of their own what becomes of them; `None` if there are none.
-    pub fn waiting(&self) -> Option<String> {
-        match self.panes().filter(|pane| pane.run.is_some()).count() {
-            0 => None,
-            1 => Some("1 pane waits with its command: Enter there runs it".to_owned()),
-            number => Some(format!("{number} panes wait with their commands: Enter there runs them")),
-        }
-    }
-
     /// Whether every one of its panes was started with a command of its own.
     pub fn is_manual(&self) -> bool {
         self.panes().next().is_some() && self.panes().all(|pane| pane.run.is_some())

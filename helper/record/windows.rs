@@ -178,19 +178,23 @@ impl<'a> Known<'a> {
 
     fn merge_pane(&self, id: &str, pane: &SeenPane) -> Pane {
         let old = self.panes.get(id).map(|&(old, _)| old);
-        let dir = pane.dir.clone().or_else(|| old.map(|old| old.dir.clone())).unwrap_or_else(|| pane.start_dir.clone());
-        let logical_dir = pane.logical_dir.clone().or_else(|| old.filter(|old| old.dir == dir).and_then(|old| old.logical_dir.clone()));
+        // What Sidecar is about to start there stands in the record still.
+        let started = old.filter(|_| pane.launching);
+        let dir = pane.dir.clone().filter(|_| started.is_none());
+        let dir = dir.or_else(|| old.map(|old| old.dir.clone())).unwrap_or_else(|| pane.start_dir.clone());
+        let logical_dir = pane.logical_dir.clone().filter(|_| started.is_none());
+        let logical_dir = logical_dir.or_else(|| old.filter(|old| old.dir == dir).and_then(|old| old.logical_dir.clone()));
         // A restore shows the command in a shell's place, and it is still the user's to start again, whatever ran there since.
         let (run, run_dir) = match (&pane.run, old) {
             (Some(run), _) => (Some(run.clone()), Some(pane.start_dir.clone()).filter(|dir| !dir.is_empty())),
             (None, Some(old)) => (old.run.clone(), old.run_dir.clone()),
             (None, None) => (None, None),
         };
-        // What ran in a dead pane is what its record says, and so is what Sidecar is about to start.
-        let argv = match old {
+        // What ran in a dead pane is what its record says.
+        let argv = match old.filter(|_| pane.dead).or(started) {
             _ if run.is_some() => Vec::new(),
-            Some(old) if pane.dead || pane.launching => old.argv.clone(),
-            _ => recorded_argv(pane.program.as_ref(), &self.rules.programs),
+            Some(old) => old.argv.clone(),
+            None => recorded_argv(pane.program.as_ref(), &self.rules.programs),
         };
         Pane {
             id: id.to_owned(),

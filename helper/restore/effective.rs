@@ -29,7 +29,11 @@ pub(super) fn effective(wanted: &[&Shell], all: &[Shell], live: &LiveWindows) ->
         for window in &mut shell.windows {
             let holders = live.get(&window.id);
             let here = holders.is_some_and(|holders| holders.contains(&shell.id));
-            let takes = if window.linked { holders.is_none() && (leads || !owned.contains(&window.id)) } else { holders.is_none() || here };
+            let takes = match holders {
+                None => !window.linked || leads || !owned.contains(&window.id),
+                // Where a run that was cut short made it, it is finished: by its owner, or by whom it was made for in that one's place.
+                Some(holders) => here && (!window.linked || !is_held_by_its_owner(all, &window.id, holders)),
+            };
             if takes && made.insert(window.id.clone()) {
                 if let Some(known) = content.get(window.id.as_str()).filter(|_| window.linked) {
                     *window = Window { index: window.index, active: window.active, last: window.last, gone: None, ..(*known).clone() };
@@ -41,6 +45,11 @@ pub(super) fn effective(wanted: &[&Shell], all: &[Shell], live: &LiveWindows) ->
         }
     }
     shells
+}
+
+/// Whether a session that holds a window is that of a shell whose record holds its content.
+fn is_held_by_its_owner(all: &[Shell], window: &str, holders: &HashSet<String>) -> bool {
+    all.iter().any(|shell| holders.contains(&shell.id) && shell.own_windows().any(|own| own.id == window))
 }
 
 /// The live session that a shell joins the group of, if one of its group's members lives: its live id and its name. A member
@@ -94,6 +103,11 @@ mod tests {
         let both = effective(&[&all[0], &all[1]], &all, &LiveWindows::new());
         assert_eq!(linked(&both), [("a", vec![false, false]), ("b", vec![true, true])]);
         assert_eq!(both[0].panes().count(), 2);
+        // Cut short before the other member was there, the leader still has them to finish; once that one is, it does.
+        let holders = |shells: &[&str]| shells.iter().map(|&shell| shell.to_owned()).collect::<HashSet<_>>();
+        let live = |shells| LiveWindows::from([("w1".to_owned(), holders(shells)), ("w2".to_owned(), holders(shells))]);
+        assert_eq!(linked(&effective(&[&all[0], &all[1]], &all, &live(&["a"]))), [("a", vec![false, false]), ("b", vec![true, true])]);
+        assert_eq!(linked(&effective(&[&all[0], &all[1]], &all, &live(&["a", "b"]))), [("a", vec![false, true]), ("b", vec![true, false])]);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use super::situation::{is_dir, resolve};
+use crate::display::command;
 use crate::model::{Pane, RawText, Run, Shell, is_id};
 use crate::record::is_named;
 use crate::tmux::{arg, double_hash, own_command};
@@ -24,6 +25,24 @@ pub fn start<'a>(pane: &'a Pane, programs: &[String]) -> Start<'a> {
         (Some(run), _) => Start::Command(run),
         (None, Some(program)) if is_named(program, programs) => Start::Program(&pane.argv),
         _ => Start::Shell,
+    }
+}
+
+/// How many commands of one shell are told.
+const COMMANDS_TOLD: usize = 3;
+
+/// Says which of a shell's panes wait with which commands; `None` if none do.
+pub(super) fn waiting(shell: &Shell) -> Option<String> {
+    let runs: Vec<&Run> = shell.panes().filter_map(|pane| pane.run.as_ref()).collect();
+    let mut told: Vec<String> = runs.iter().map(|run| format!("`{}`", command(run))).collect();
+    told.dedup();
+    let more = told.len().saturating_sub(COMMANDS_TOLD);
+    told.truncate(COMMANDS_TOLD);
+    let told = if more > 0 { format!("{} and {more} more", told.join(", ")) } else { told.join(", ") };
+    match runs.len() {
+        0 => None,
+        1 => Some(format!("1 pane waits with its command, {told}: Enter there runs it")),
+        number => Some(format!("{number} panes wait with their commands, {told}: Enter there runs them")),
     }
 }
 

@@ -3,12 +3,9 @@
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
-use crate::display::command;
+use super::opening::waiting;
 use crate::model::{Action, Ended, EpochMs, Generation, Hint, Observation, Plan, Policy, ServerReport, ServerState, Shell, State, Step};
 use crate::record::{Endings, line_to_bring_back};
-
-/// How many commands of one shell are told.
-const COMMANDS_TOLD: usize = 3;
 
 /// What a plan is made from.
 pub struct Facts<'a> {
@@ -77,7 +74,7 @@ fn step(shell: &Shell, facts: &Facts, endings: &Endings, panes_in: &HashMap<&str
         action,
         reason,
         note: match reason {
-            "died_with_server" | "pane_directory_missing" => detail.split_once("; ").map(|(_, rest)| rest.to_owned()),
+            "died_with_server" | "pane_directory_missing" | "run_command" => detail.split_once("; ").map(|(_, rest)| rest.to_owned()),
             "server_stuck" => Some("its server lives".to_owned()),
             _ => Some(detail.clone()),
         },
@@ -133,17 +130,15 @@ fn verdict(shell: &Shell, facts: &Facts, endings: &Endings) -> (Action, &'static
     let panes = shell.panes().count();
     let lost = shell.panes().filter(|pane| !(facts.is_dir)(pane.dir.as_path())).count();
     let lost_words = (lost > 0).then(|| format!("{lost} of {panes} panes open in its own directory, theirs are missing"));
-    let with = |first: String| [Some(first), lost_words.clone(), shell.waiting()].into_iter().flatten().collect::<Vec<_>>().join("; ");
+    let with = |first: String| [Some(first), lost_words.clone(), waiting(shell)].into_iter().flatten().collect::<Vec<_>>().join("; ");
+    let action = if shell.is_manual() { Action::Manual } else { Action::RecreateShell };
     match endings.of_shell(shell) {
-        Ended::Died if shell.is_manual() => (Action::Manual, "run_command", with(manual_words(shell))),
-        Ended::ClosedWithServer if shell.is_manual() => (Action::Manual, "closed_with_server", with(manual_words(shell))),
         Ended::ClosedWithServer => {
-            (Action::RecreateShell, "closed_with_server", with("it was closed as the last session, and its server ended with it".into()))
+            (action, "closed_with_server", with("it was closed as the last session, and its server ended with it".into()))
         }
-        Ended::Died => {
-            let reason = if lost > 0 { "pane_directory_missing" } else { "died_with_server" };
-            (Action::RecreateShell, reason, with("it died with its server".into()))
-        }
+        Ended::Died if action == Action::Manual => (action, "run_command", with("it died with its server".into())),
+        Ended::Died if lost > 0 => (action, "pane_directory_missing", with("it died with its server".into())),
+        Ended::Died => (action, "died_with_server", with("it died with its server".into())),
     }
 }
 
@@ -156,15 +151,6 @@ fn missing_words(shell: &Shell, facts: &Facts) -> String {
         }
         _ => missing,
     }
-}
-
-fn manual_words(shell: &Shell) -> String {
-    let mut commands: Vec<String> = shell.panes().filter_map(|pane| pane.run.as_ref()).map(|run| format!("`{}`", command(run))).collect();
-    commands.dedup();
-    let more = commands.len().saturating_sub(COMMANDS_TOLD);
-    commands.truncate(COMMANDS_TOLD);
-    let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
-    format!("it was started to run {}{rest}", commands.join(", "))
 }
 
 /// The live session that has the shell's name; one that nobody used gives way.

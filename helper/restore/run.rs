@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::effective::{LiveWindows, leader};
 use super::execute::{LOCK_LIMIT, Progress};
-use super::opening::Openings;
+use super::opening::{Openings, waiting};
 use super::script::{self, Live};
 use super::situation::{Situation, is_dir, resolve};
 use crate::error::{Error, Result};
@@ -352,7 +352,7 @@ fn came_back(shell: &Shell, seen: &Observation, openings: &Openings) -> Told {
         .flat_map(|window| &window.panes)
         .map(|pane| (pane.tag.as_str(), pane))
         .collect();
-    said.extend(shell.waiting());
+    said.extend(waiting(shell));
     for pane in shell.panes() {
         let (Some(opening), Some(now)) = (openings.get(&pane.id), live.get(pane.id.as_str())) else { continue };
         let opened = &opening.dir;

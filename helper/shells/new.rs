@@ -43,7 +43,7 @@ pub struct NewShell<'a> {
     pub name: Option<&'a OsStr>,
     /// Where it opens.
     pub place: Place<'a>,
-    /// What is typed there once its shell is ready; a restore shows it, and never runs it.
+    /// What is typed there once its shell is ready; after a restore the pane waits with it
     pub run: Option<&'a str>,
 }
 

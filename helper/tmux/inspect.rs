@@ -45,18 +45,19 @@ fn pane(pane: &mut SeenPane, may_be_pristine: bool) {
     if pane.dead || pane.pid <= 0 {
         return;
     }
-    let foreground = process::foreground(pane.pid).unwrap_or(pane.pid);
+    let (foreground, copy) = process::foreground(pane.pid).unwrap_or((pane.pid, false));
     let at_prompt = foreground == pane.pid;
+    // A subshell that the user runs in front is one for good.
+    let copy = copy && (at_prompt || pane.launching);
     if pane.launching {
-        let argv = process::argv(pane.pid).filter(|_| !process::is_copy(pane.pid));
-        pane.launching = argv.is_none_or(|argv| start_command::is_launching(&argv));
+        pane.launching = copy || process::argv(pane.pid).is_none_or(|argv| start_command::is_launching(&argv, at_prompt));
     }
     if !at_prompt || pane.run.is_some() {
         pane.argv = process::argv(foreground).unwrap_or_default();
     }
     pane.idle = at_prompt && (!may_be_pristine || process::has_child(pane.pid) == Some(false));
     // A program of another user's hides its directory; the shell below it does not.
-    if let Some(dir) = process::directory(foreground).or_else(|| process::directory(pane.pid)) {
+    if let Some(dir) = process::directory(foreground).or_else(|| process::directory(pane.pid)).filter(|_| !copy) {
         pane.dir = Some(dir.into());
     }
     let Some(dir) = &pane.dir else { return };

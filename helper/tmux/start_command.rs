@@ -20,10 +20,12 @@ pub fn own_command<'a>(helper: &'a str, words: &[&'a str]) -> Vec<&'a str> {
     [&["/bin/sh", "-c", START, OWN_SHELL, helper], words].concat()
 }
 
-/// Whether a process is one of those that Sidecar started in a pane and that is still to become the program, or waits for its end.
-pub(super) fn is_launching(argv: &[RawText]) -> bool {
-    let word = |at: usize| argv.get(at).map(RawText::as_bytes);
-    argv.iter().any(|word| word.as_bytes() == OWN_SHELL.as_bytes()) || (word(1), word(2)) == (Some(b"pane"), Some(b"start"))
+/// Whether a pane's own process, by its words, is one that Sidecar started and that is still to come to the program: all but the
+/// shell that waits for the end of the one in front.
+pub(super) fn is_launching(argv: &[RawText], in_front: bool) -> bool {
+    let word = |at: usize| argv.get(at).map_or(&b""[..], RawText::as_bytes);
+    let is_own_shell = argv.iter().any(|word| word.as_bytes() == OWN_SHELL.as_bytes());
+    (is_own_shell && (in_front || word(1) != b"-ic")) || (word(1), word(2)) == (b"pane", b"start")
 }
 
 /// What a pane was started with, as tmux shows it.
@@ -100,10 +102,19 @@ mod tests {
     #[test]
     fn what_sidecar_starts_is_known_again() {
         let texts = |words: &[&str]| words.iter().map(|&word| RawText::from(word)).collect::<Vec<_>>();
-        assert!(is_launching(&texts(&own_command("/opt/x", &["pane", "start", "pn-1"]))));
-        assert!(is_launching(&texts(&["/opt/x", "pane", "start", "pn-1"])));
-        for other in [&["-bash"][..], &[], &["vim", "pane"], &["/opt/x", "pane", "ended"]] {
-            assert!(!is_launching(&texts(other)), "{other:?}");
+        let waits = ["/bin/sh", "-ic", "script", OWN_SHELL, "/opt/x", "/", "vim", "vim"];
+        for (words, in_front, launching) in [
+            (&own_command("/opt/x", &["pane", "start", "pn-1"])[..], true, true),
+            (&["/opt/x", "pane", "start", "pn-1"], true, true),
+            (&["/usr/bin/fish", "-lic", "exec $argv", "/bin/sh", "-ic", "script", OWN_SHELL], false, true),
+            (&waits, true, true),
+            (&waits, false, false),
+            (&["-bash"], true, false),
+            (&[], true, false),
+            (&["vim", "pane"], true, false),
+            (&["/opt/x", "pane", "ended"], true, false),
+        ] {
+            assert_eq!(is_launching(&texts(words), in_front), launching, "{words:?}");
         }
     }
 }

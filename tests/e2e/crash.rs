@@ -13,11 +13,13 @@ fn dead_server(world: &World) -> String {
     world.tmux(["new-session", "-d", "-s", "web", "-x", "100", "-y", "30", "-c", &folder("a")]).ok();
     world.tmux(["split-window", "-h", "-t", "=web:", "-c", &folder("b"), ";", "resize-pane", "-Z"]).ok();
     world.tmux(["new-window", "-d", "-t", "=web:4", "-n", "logs", "-c", &folder("c")]).ok();
-    world.tmux(["new-window", "-d", "-t", "=web:5", "-n", "serve", "-c", &folder("c"), "sleep 1000"]).ok();
+    world.look();
     // The sizes are equal: tmux itself resizes a window that is linked into a session of another size.
     world.tmux(["new-session", "-d", "-s", "api.v1", "-x", "100", "-y", "30", "-c", &folder("d")]).ok();
     world.tmux(["link-window", "-d", "-s", "=web:4", "-t", "$1:7"]).ok();
     world.tmux(["new-session", "-d", "-t", "=web", "-s", "member", "-c", &folder("a")]).ok();
+    // A window of the group that the other member's record holds, with a command of its own.
+    world.tmux(["new-window", "-d", "-t", "=web:5", "-n", "serve", "-c", &folder("c"), "sleep 1000"]).ok();
     world.look();
     let before = world.tree();
     world.crash();
