@@ -83,7 +83,9 @@ impl Server {
             match process::reads_lines(&now.tty) {
                 // A line editor reads each key: fish, zsh and bash at their prompt.
                 // What a start-up file runs, an editor or a pager, reads keys too, and stands in front of the shell.
-                Some(false) if now.cursor != "0.0" && process::foreground(now.pid) == Some(now.pid) => return Ok(true),
+                Some(false) if now.cursor != "0.0" && process::foreground(now.pid).is_some_and(|(leader, _)| leader == now.pid) => {
+                    return Ok(true);
+                }
                 Some(false) if now.cursor != "0.0" => {}
                 // A plain shell waits in a read; its start-up files may print, and run programs.
                 _ if now.cursor == "0.0" || process::has_child(now.pid) != Some(false) => drawn.1 = Instant::now(),
