@@ -39,6 +39,7 @@ pub fn main() -> ExitCode {
             return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
         }
     };
+    output::note_server_options(&cli);
     let json = cli.command.wants_json();
     match run(&cli) {
         Ok(code) => code,

@@ -1,9 +1,12 @@
 //! Printing for people: columns, times, colours, and nothing that a name could do to a terminal.
 
 use std::io::IsTerminal;
+use std::sync::OnceLock;
 
+use super::args::Cli;
 pub(super) use crate::display::{age, directory, local_time, pad, shown, widest};
 use crate::error::Error;
+use crate::tmux::shell_word;
 
 /// Whether standard output takes colours: a terminal, and `NO_COLOR` unset or empty.
 pub(super) fn colours() -> bool {
@@ -21,15 +24,37 @@ pub(super) fn told_apart(name: &str, id: &str, names: &[&str]) -> String {
     if alike { format!("{} ({id})", shown(name)) } else { shown(name) }
 }
 
+/// The options by which this call names its server, with a space behind: what is told to be run next must mean the same one.
+static SERVER_OPTIONS: OnceLock<String> = OnceLock::new();
+
+/// Notes the options that the commands in our texts need.
+pub(super) fn note_server_options(cli: &Cli) {
+    let options = match (&cli.socket_name, &cli.socket_path) {
+        (Some(name), _) => format!("-L {} ", shell_word(name)),
+        (None, Some(path)) => format!("-S {} ", shell_word(&path.display().to_string())),
+        (None, None) => String::new(),
+    };
+    let _ = SERVER_OPTIONS.set(options);
+}
+
+/// Text in which `sidecar …` is told to be run, for the server of this call.
+pub(super) fn for_this_server(text: &str) -> String {
+    let options = SERVER_OPTIONS.get().map_or("", String::as_str);
+    ["session", "shell", "agent", "plugin"]
+        .iter()
+        .fold(text.to_owned(), |text, group| text.replace(&format!("sidecar {group} "), &format!("sidecar {options}{group} ")))
+}
+
 /// Prints an error on standard error, as JSON where the command was asked for that.
 pub(super) fn print_error(error: &Error, json: bool) {
+    let hint = error.hint.as_deref().map(for_this_server);
     if json {
-        let document = serde_json::json!({ "error": { "code": error.code, "message": error.message, "hint": error.hint } });
+        let document = serde_json::json!({ "error": { "code": error.code, "message": error.message, "hint": hint } });
         eprintln!("{document}");
         return;
     }
     eprintln!("error: {}", shown(&error.message));
-    if let Some(hint) = &error.hint {
+    if let Some(hint) = &hint {
         eprintln!("hint: {}", shown(hint));
     }
 }

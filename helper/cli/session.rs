@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use super::args::RestoreArgs;
-use super::output::{age, colours, directory, local_time, pad, paint, print, print_json, shown, told_apart, widest};
+use super::output::{age, colours, directory, for_this_server, local_time, pad, paint, print, print_json, shown, told_apart, widest};
 use super::{Context, own_path};
 use crate::error::{Exit, Result};
 use crate::model::{Action, Outcome, OutcomeStatus, Plan, Policy, ServerState, Step, count, in_one_line, went_well};
@@ -103,7 +103,7 @@ fn status_text(plan: &Plan, server: &str, notices: &[String]) -> String {
         out.push_str(&format!("  {}   {action}   {}   {}\n", pad(&row[0], widths[0]), pad(&row[2], widths[2]), row[3]));
     }
     if plan.steps.iter().any(|step| step.action.makes()) {
-        out.push_str("\n  restore:            sidecar session restore\n");
+        out.push_str(&format!("\n  restore:            {}\n", for_this_server("sidecar session restore ").trim_end()));
     }
     out
 }
@@ -183,6 +183,9 @@ pub(super) fn restore(context: &Context, options: &RestoreArgs) -> Result<ExitCo
     }
     let refused = outcomes.iter().any(|outcome| outcome.status == OutcomeStatus::Refused);
     let well = went_well(&outcomes);
+    if well && !options.dry_run {
+        context.store.restore_went_well();
+    }
     Ok(if !well {
         ExitCode::from(Exit::Failed as u8)
     } else if refused {

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use serde_json::{Map, Value, json};
 
 use super::args::{DeleteArgs, NewArgs, PolicyArgs, PurgeArgs, RenameArgs, SendArgs, TargetArgs};
-use super::output::{print, print_json, print_notices, shown};
+use super::output::{for_this_server, print, print_json, print_notices, shown};
 use super::{Context, own_path};
 use crate::error::{Error, Exit, Result};
 use crate::model::{Policy, Shell};
@@ -117,13 +117,13 @@ fn answer(context: &Context, done: &Done, json: bool, way: Option<&str>) -> Exit
         let mut document = shell_json(&done.shell, done.status);
         document.insert("schemaVersion".into(), 1.into());
         document.insert("changed".into(), done.changed.into());
-        document.insert("detail".into(), done.said.clone().into());
+        document.insert("detail".into(), for_this_server(&done.said).into());
         document.insert("notices".into(), done.notices.clone().into());
         print_json(&Value::Object(document));
     } else {
         print_notices(&done.notices);
         let way = way.map(|way| format!("{}\n", shown(way))).unwrap_or_default();
-        print(&format!("{}\n{way}", shown(&done.said)));
+        print(&format!("{}\n{way}", shown(&for_this_server(&done.said))));
     }
     ExitCode::SUCCESS
 }

@@ -151,7 +151,8 @@ impl Plugin<'_> {
         match timer::arm(self.server, self.helper, interval, interval, Some(token)) {
             // A reload started another timer: this one ends.
             Ok(false) => return Ok(()),
-            Ok(true) => {}
+            // The server outlived what was restored automatically.
+            Ok(true) => self.store.confirm_automatic(),
             Err(failure) => self.store.log(Level::Warn, "hook tick", &failure.to_string()),
         }
         self.coalesced_look()
@@ -174,10 +175,10 @@ impl Plugin<'_> {
                 self.store.log(Level::Warn, "timer", &failure.to_string());
             }
         }
-        let restorable = offer::restorable(&changes.state, &seen.generation);
-        self.show_status(&seen, restorable);
-        // Neither a menu nor a restore may keep others from looking.
+        // Neither a menu nor a restore may keep others from looking, nor a directory on a disk that does not answer.
         drop(held);
+        let restorable = offer::restorable(&changes.state, &seen.generation, &|path| path.is_dir());
+        self.show_status(&seen, restorable);
         self.go_on(offer::next(&seen, self.config, restorable))
     }
 }

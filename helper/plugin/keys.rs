@@ -61,7 +61,7 @@ impl Binding {
     pub(super) fn in_words(&self, unknown: &[&str]) -> String {
         let known = self.words.iter().filter(|(name, _)| !unknown.contains(&name.as_str()));
         let words: Vec<String> = known.map(|(name, verb)| format!("prefix {name} {verb}")).collect();
-        let held = self.held.iter().map(|(key, option)| format!("prefix {key} is bound to something else: set {option}"));
+        let held = self.held.iter().map(|(key, option)| format!("prefix {key} is taken: set {option}"));
         let parts: Vec<String> = [words.join(", ")].into_iter().filter(|words| !words.is_empty()).chain(held).collect();
         parts.join("; ")
     }
@@ -132,7 +132,7 @@ mod tests {
         assert_eq!(free.in_words(&[]), "prefix R restores, prefix N renames");
         assert!(free.script.contains("\"R\" run-shell -b ") && free.script.contains("SIDECAR_KEYS \"R N\"") && free.held.is_empty());
         let held = bind("/p/sidecar", &known(["", ""], "", &[THEIRS]));
-        assert_eq!(held.in_words(&[]), "prefix N renames; prefix R is bound to something else: set @sidecar-restore-key");
+        assert_eq!(held.in_words(&[]), "prefix N renames; prefix R is taken: set @sidecar-restore-key");
         // Even one that names us, if we did not bind it.
         assert_eq!(bind("/p/sidecar", &known(["", ""], "", &[OURS])).held.len(), 1);
         assert!(bind("/p/sidecar", &known(["", ""], "R N", &[OURS])).held.is_empty());

@@ -70,7 +70,7 @@ impl Plugin<'_> {
         }
         for (key, option) in &keys.held {
             if self.store.is_news(&format!("prefix {key} is held")) {
-                news.push(format!("prefix {key} is bound to something else: set {option} to another key, or to none"));
+                news.push(format!("prefix {key} is taken: set {option} (or none)"));
             }
         }
         if !news.is_empty() {

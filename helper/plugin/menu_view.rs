@@ -4,12 +4,14 @@ use super::hooks::background;
 use crate::display::{age, cut, cut_start, directory, pad, shown, widest};
 use crate::model::{Action, EpochMs, Policy, Step, count};
 use crate::shells::{Row, policy_words};
-use crate::tmux::{Item, MENU_FRAME, Menu, SeenClient};
+use crate::tmux::{Item, MENU_FRAME, Menu, SeenClient, menu_length};
 
 /// Columns that ` (1)` takes behind the texts.
 const KEY: usize = 4;
 /// Wider lines are hard to read.
 const WIDEST: usize = 96;
+/// No line is cut to fewer columns.
+const NARROWEST: usize = 16;
 /// Lines that every list has besides its entries: one above, and three below.
 const FIXED: usize = 4;
 
@@ -60,7 +62,9 @@ impl View<'_> {
     }
 
     fn cut(&self, text: &str) -> String {
-        cut(text, self.columns(), self.ellipsis())
+        let most = self.client.width.saturating_sub(MENU_FRAME + KEY);
+        let shorter = (NARROWEST..=self.columns()).rev().map(|room| cut(text, room, self.ellipsis()));
+        shorter.into_iter().find(|text| menu_length(text) <= most).unwrap_or_else(|| cut(text, NARROWEST, self.ellipsis()))
     }
 
     /// An entry that calls `sidecar menu go WORD…`.
@@ -82,17 +86,33 @@ impl View<'_> {
     }
 
     /// Columns of one line: the first keeps its start, the second, a directory, its end.
+    ///
+    /// tmux takes a line for too wide by its bytes, and then cuts off its start: lines of many bytes get fewer columns.
     fn table(&self, rows: &[[String; 3]]) -> Vec<String> {
-        let room = self.columns();
+        let most = self.client.width.saturating_sub(MENU_FRAME + KEY);
+        let mut room = self.columns();
+        loop {
+            let lines = self.table_in(rows, room);
+            let fits = lines.iter().all(|line| menu_length(line) <= most);
+            if fits || room <= NARROWEST {
+                return lines;
+            }
+            room -= 1;
+        }
+    }
+
+    fn table_in(&self, rows: &[[String; 3]], room: usize) -> Vec<String> {
         let first = widest(rows.iter().map(|row| row[0].as_str())).min((room * 2 / 5).max(12));
-        let last = widest(rows.iter().map(|row| row[2].as_str()));
-        let middle = widest(rows.iter().map(|row| row[1].as_str())).min(room.saturating_sub(first + last + 4).max(12));
+        let in_three = || rows.iter().filter(|row| !row[1].is_empty());
+        let last = widest(in_three().map(|row| row[2].as_str()));
+        let middle = widest(in_three().map(|row| row[1].as_str())).min(room.saturating_sub(first + last + 4).max(12));
         let line = |row: &[String; 3]| {
+            let name = pad(&cut(&row[0], first, self.ellipsis()), first);
             if row[1].is_empty() {
-                return self.cut(&format!("{}  {}", pad(&cut(&row[0], first, self.ellipsis()), first), row[2]));
+                return cut(&format!("{name}  {}", row[2]), room, self.ellipsis());
             }
             let dir = cut_start(&row[1], middle, self.ellipsis());
-            self.cut(format!("{}  {}  {}", pad(&cut(&row[0], first, self.ellipsis()), first), pad(&dir, middle), row[2]).trim_end())
+            cut(format!("{name}  {}  {}", pad(&dir, middle), row[2]).trim_end(), room, self.ellipsis())
         };
         rows.iter().map(line).collect()
     }
@@ -139,7 +159,7 @@ impl View<'_> {
                 let age = age(last_active(&step.shell), self.now);
                 match step.action {
                     Action::Refuse | Action::Skip if step.policy != Policy::Never => {
-                        [name, String::new(), shown(step.note.as_deref().unwrap_or(&step.detail))]
+                        [name, String::new(), with_tilde(&shown(step.note.as_deref().unwrap_or(&step.detail)))]
                     }
                     _ => [name, directory(&step.work_dir), format!("{} {} {age}", what(step), self.dot())],
                 }
@@ -280,6 +300,14 @@ fn what(step: &Step) -> String {
     }
 }
 
+/// A sentence that ends in a path, with `~` for the home.
+fn with_tilde(sentence: &str) -> String {
+    match sentence.split_once(": /") {
+        Some((words, path)) => format!("{words}: {}", directory(&format!("/{path}"))),
+        None => sentence.to_owned(),
+    }
+}
+
 fn keyless(item: Item) -> Item {
     match item {
         Item::Choice { text, commands, .. } => Item::Choice { text, key: None, commands },
@@ -332,6 +360,7 @@ mod tests {
                     for item in &menu.items {
                         let (Item::Inert(text) | Item::Choice { text, .. }) = item else { continue };
                         assert!(text.width() + KEY + MENU_FRAME <= width, "{text:?}");
+                        assert!(menu_length(text) + KEY + MENU_FRAME <= width || text.width() <= NARROWEST, "{text:?}");
                     }
                     entries += menu
                         .items

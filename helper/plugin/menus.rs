@@ -9,7 +9,7 @@ use super::hooks::background;
 use super::menu_view::View;
 use super::tell::MESSAGE_TIME;
 use crate::error::{Error, Exit, Result};
-use crate::model::{Outcome, OutcomeStatus, Policy, Step, count, in_one_line, is_id};
+use crate::model::{Outcome, OutcomeStatus, Policy, Step, count, in_one_line, is_id, went_well};
 use crate::record::now;
 use crate::restore::{Situation, restore, retire_bootstrap, situation};
 use crate::shells::{Done, Row, Shells, Status};
@@ -36,7 +36,7 @@ impl Plugin<'_> {
     pub fn ask(&self, what: Ask, client: Option<&str>) -> Result<()> {
         let menus = self.menus(self.client(client)?);
         menus.or_say(|| match what {
-            Ask::Restore => menus.restore(0).map(drop),
+            Ask::Restore => menus.restore(0).map(|drawn| menus.tell_if_not(drawn)),
             Ask::Forgotten => menus.forgotten(0),
             Ask::Rename => menus.rename(),
         })
@@ -105,7 +105,14 @@ impl Menus<'_> {
         result
     }
 
-    fn say(&self, text: &str) {
+    /// Says so if a menu could not be drawn.
+    fn tell_if_not(&self, drawn: Drawn) {
+        if drawn == Drawn::No {
+            self.say("another menu or a popup is open here: close it, and press the key again");
+        }
+    }
+
+    pub(super) fn say(&self, text: &str) {
         let text = format!("sidecar: {}", crate::display::shown(text));
         self.plugin.store.log(crate::store::Level::Info, "menu", &format!("{}: {text}", self.client.name));
         if let Err(failure) = self.plugin.server.show_message(&self.client.name, &text, MESSAGE_TIME) {
@@ -117,16 +124,17 @@ impl Menus<'_> {
         View { client: &self.client, helper: self.plugin.helper, now: now() }
     }
 
+    /// Whether a menu can be drawn in this client at all.
+    pub(super) fn fit(&self) -> bool {
+        self.view().fits()
+    }
+
     fn shells(&self) -> Shells<'_> {
         Shells { server: self.plugin.server, store: self.plugin.store, config: self.plugin.config }
     }
 
     fn draw(&self, menu: &Menu) -> Result<Drawn> {
-        let drawn = self.plugin.server.show_menu(&self.client, menu, LIMIT).map_err(|failure| self.plugin.unanswered(&failure))?;
-        if drawn == Drawn::No {
-            self.say("another menu or a popup is open here: close it, and press the key again");
-        }
-        Ok(drawn)
+        self.plugin.server.show_menu(&self.client, menu, LIMIT).map_err(|failure| self.plugin.unanswered(&failure))
     }
 
     fn situation(&self) -> Result<Situation> {
@@ -146,7 +154,8 @@ impl Menus<'_> {
             return Ok(Drawn::Yes);
         }
         if !self.view().fits() {
-            self.say(&format!("{} to restore; this client is too small for a menu: sidecar session status", count(pending, "shell")));
+            // Too small for a menu.
+            self.say(&format!("{} to restore: sidecar session status (too small for a menu)", count(pending, "shell")));
             return Ok(Drawn::Yes);
         }
         let last_active = |id: &str| {
@@ -169,10 +178,10 @@ impl Menus<'_> {
             return Ok(());
         }
         if !self.view().fits() {
-            self.say(&format!("{} forgotten; this client is too small for a menu: sidecar shell list --all", count(rows.len(), "shell")));
+            self.say(&format!("{} forgotten: sidecar shell list --all (too small for a menu)", count(rows.len(), "shell")));
             return Ok(());
         }
-        self.draw(&self.view().forgotten(&rows.iter().collect::<Vec<_>>(), page)).map(drop)
+        self.draw(&self.view().forgotten(&rows.iter().collect::<Vec<_>>(), page)).map(|drawn| self.tell_if_not(drawn))
     }
 
     /// A line for the new name of the session that the client shows.
@@ -195,7 +204,7 @@ impl Menus<'_> {
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         let page = |word: &str| word.parse().unwrap_or(0);
         match *words.as_slice() {
-            ["restore", at] => self.restore(page(at)).map(drop),
+            ["restore", at] => self.restore(page(at)).map(|drawn| self.tell_if_not(drawn)),
             ["forgotten", at] => self.forgotten(page(at)),
             ["make-all"] => self.make(None),
             ["make", id] => self.make(Some(id)),
@@ -234,13 +243,13 @@ impl Menus<'_> {
     fn with_step(&self, id: &str, menu: impl FnOnce(&Step) -> Menu) -> Result<()> {
         let plan = self.situation()?.plan();
         let step = plan.steps.iter().find(|step| step.shell == id).ok_or_else(|| vanished(id))?;
-        self.draw(&menu(step)).map(drop)
+        self.draw(&menu(step)).map(|drawn| self.tell_if_not(drawn))
     }
 
     fn with_tombstone(&self, id: &str, menu: impl FnOnce(&Row) -> Menu) -> Result<()> {
         let rows = self.tombstones()?;
         let row = rows.iter().find(|row| row.shell.id == id).ok_or_else(|| vanished(id))?;
-        self.draw(&menu(row)).map(drop)
+        self.draw(&menu(row)).map(|drawn| self.tell_if_not(drawn))
     }
 
     /// Restores all, or one shell and goes there.
@@ -259,6 +268,9 @@ impl Menus<'_> {
                 told = Instant::now();
             }
         })?;
+        if went_well(&report.outcomes) {
+            plugin.store.restore_went_well();
+        }
         let one = id.and_then(|id| report.outcomes.iter().find(|outcome| outcome.shell == id));
         let said = match one {
             Some(one) if !is_there(one) => format!("{}: {}", one.name, one.detail),

@@ -1,11 +1,12 @@
 //! The start-up offer: a new server with something to restore shows the menu once, or restores by itself; and what the status line
 //! is told.
 
+use std::path::Path;
 use std::time::Duration;
 
 use super::hook::Plugin;
 use crate::error::Result;
-use crate::model::{Generation, Observation, Offer, Plan, Policy, State, in_one_line, went_well};
+use crate::model::{Generation, Observation, Offer, Plan, Policy, Shell, State, count, in_one_line, went_well};
 use crate::restore::{restore, retire_bootstrap, situation};
 use crate::store::{Config, Level, Recreate};
 use crate::tmux::{Drawn, SeenClient, arg};
@@ -42,9 +43,10 @@ pub(super) fn next(seen: &Observation, config: &Config, restorable: usize) -> Ne
     }
 }
 
-/// How many shells of earlier lives wait to be restored.
-pub(super) fn restorable(state: &State, present: &Generation) -> usize {
-    state.shells.iter().filter(|shell| !shell.lives_in(present) && shell.policy != Policy::Never).count()
+/// How many shells of earlier lives wait to be restored. A directory that is missing makes a restore refuse.
+pub(super) fn restorable(state: &State, present: &Generation, is_dir: &dyn Fn(&Path) -> bool) -> usize {
+    let waits = |shell: &&Shell| !shell.lives_in(present) && shell.policy != Policy::Never && is_dir(shell.work_dir.as_path());
+    state.shells.iter().filter(waits).count()
 }
 
 impl Plugin<'_> {
@@ -91,14 +93,23 @@ impl Plugin<'_> {
         let clients = self.server.clients(LIMIT).map_err(|failure| self.unanswered(&failure))?;
         let fits = |seen: &&SeenClient| seen.is_interactive() && client.is_none_or(|name| seen.name == name);
         let Some(client) = clients.iter().find(fits) else { return Ok(()) };
-        let situation = situation(self.server, self.store, self.config)?;
-        if !self.move_offer(Offer::Pending, Offer::Done)? || to_restore(&situation.plan()).is_empty() {
+        let waiting = to_restore(&situation(self.server, self.store, self.config)?.plan()).len();
+        let menus = self.menus(client.clone());
+        if waiting > 0 && !menus.fit() {
+            // A larger one may come.
+            menus.say(&format!("{} to restore: sidecar session status (too small for a menu)", count(waiting, "shell")));
             return Ok(());
         }
-        let shown = self.menus(client.clone()).restore(0);
+        if !self.move_offer(Offer::Pending, Offer::Done)? || waiting == 0 {
+            return Ok(());
+        }
+        let shown = menus.restore(0);
         if !matches!(shown, Ok(Drawn::Yes | Drawn::Unknown)) {
-            // It left before it was shown anything, or looks at a popup. Whoever comes next is asked.
+            // It left before it was shown anything, is too small, or looks at a popup. Whoever comes next is asked.
             self.move_offer(Offer::Done, Offer::Pending)?;
+        }
+        if let Ok(Drawn::No) = shown {
+            menus.say(&format!("{} to restore: sidecar menu restore", count(waiting, "shell")));
         }
         shown.map(drop)
     }
@@ -122,6 +133,9 @@ impl Plugin<'_> {
             self.set_status(None, &format!("restoring {done}/{total}"));
         })?;
         let well = went_well(&report.outcomes);
+        if well {
+            self.store.automatic_seems_well();
+        }
         let said = format!("sidecar: {}", in_one_line(&report.outcomes, false));
         if let Some(retiring) = &report.retiring {
             retire_bootstrap(self.server, self.store, retiring, &said);

@@ -198,7 +198,9 @@ pub fn record_after(
     for note in &changes.notes {
         store.log(Level::Info, "record", note);
     }
-    if !changes.tags.shells.is_empty() || !changes.tags.panes.is_empty() {
+    // A look that was on its way when the plugin was unloaded must not leave ids behind: without them the live ids serve.
+    let is_loaded = !seen.settings.timer.is_empty();
+    if is_loaded && !(changes.tags.shells.is_empty() && changes.tags.panes.is_empty()) {
         if let Err(failure) = server.tag(&seen.generation, &changes.tags.shells, &changes.tags.panes, ANSWER_LIMIT) {
             // The next look finds them by their live ids and tries again.
             store.log(Level::Warn, "tag", &failure.to_string());

@@ -9,7 +9,7 @@ use super::retire::{self, Retiring};
 use super::run::{Run, live_windows};
 use super::situation::situation;
 use crate::error::Result;
-use crate::model::{Action, Outcome, OutcomeStatus, Plan, Shell, Step, Tombstone, went_well};
+use crate::model::{Action, Outcome, OutcomeStatus, Plan, Shell, Step, Tombstone};
 use crate::record::{Recorded, record_after};
 use crate::store::{Config, Level, Store};
 use crate::tmux::{Failure, Server};
@@ -123,9 +123,6 @@ pub fn restore(
             "restore",
             &format!("{} ({}): {} ({})", outcome.shell, outcome.session, outcome.status.word(), outcome.reason),
         );
-    }
-    if went_well(&outcomes) {
-        store.restore_went_well();
     }
     Ok(Report { outcomes, retiring })
 }

@@ -81,6 +81,13 @@ impl Shells<'_> {
         if let Some(name) = &name {
             check_free(&self.store.load()?.state, &name.display, &plan.home, "")?;
         }
+        // Before anything is made: a worktree that was removed must not come back for a shell that is then refused.
+        if let Some((worktree, _)) = worktree.as_ref().filter(|_| self.store.exists()) {
+            let open = self.open()?;
+            if let Some(shell) = already_open(&open, &worktree.path, wanted)? {
+                return open.nothing(&shell.id, format!("{} runs already", quoted(&shell)));
+            }
+        }
         let held = self.ensure_server()?;
         // A checkout may take its time, so the records are not held meanwhile.
         worktree.as_ref().map_or(Ok(()), |(worktree, _)| worktree.ensure())?;

@@ -10,9 +10,25 @@ fn file(dir: &Path) -> std::path::PathBuf {
     dir.join("automatic")
 }
 
+/// Stands behind the number when the last one went well, and it is not known yet whether the server lives on.
+const WELL: &str = " well";
+
+fn content(dir: &Path) -> String {
+    String::from_utf8_lossy(&read_plain(&file(dir)).unwrap_or_default()).trim().to_owned()
+}
+
 pub(super) fn failed(dir: &Path) -> u32 {
-    let text = read_plain(&file(dir)).unwrap_or_default();
-    String::from_utf8_lossy(&text).trim().parse().unwrap_or(0)
+    content(dir).trim_end_matches(WELL).parse().unwrap_or(0)
+}
+
+pub(super) fn seems_well(dir: &Path) {
+    let _ = replace(&Disk, &file(dir), format!("{}{WELL}\n", failed(dir)).as_bytes(), || Ok(()));
+}
+
+pub(super) fn confirm(dir: &Path) {
+    if content(dir).ends_with(WELL) {
+        forget(dir);
+    }
 }
 
 /// Counts this one as failed until it ends well.
@@ -37,7 +53,13 @@ mod tests {
             assert_eq!(begin(dir.path()).unwrap(), before);
         }
         assert_eq!(failed(dir.path()), 4);
-        forget(dir.path());
+        confirm(dir.path());
+        assert_eq!(failed(dir.path()), 4);
+        // One that went well, and took the server down with it.
+        seems_well(dir.path());
+        assert_eq!(begin(dir.path()).unwrap(), 4);
+        seems_well(dir.path());
+        confirm(dir.path());
         assert_eq!((failed(dir.path()), begin(dir.path()).unwrap()), (0, 0));
         std::fs::write(file(dir.path()), "junk").unwrap();
         assert_eq!(failed(dir.path()), 0);

@@ -151,6 +151,16 @@ impl Store {
         auto::failed(&self.dir)
     }
 
+    /// Notes that an automatic restore went well, as far as can be told while the server may still fall over it.
+    pub fn automatic_seems_well(&self) {
+        auto::seems_well(&self.dir);
+    }
+
+    /// Notes that the server lived on after an automatic restore that went well.
+    pub fn confirm_automatic(&self) {
+        auto::confirm(&self.dir);
+    }
+
     /// Notes that a restore went well: the automatic ones begin anew.
     pub fn restore_went_well(&self) {
         auto::forget(&self.dir);

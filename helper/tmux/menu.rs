@@ -136,6 +136,12 @@ fn menu_command(client: &SeenClient, menu: &Menu) -> String {
     command
 }
 
+/// How many bytes tmux counts of a line.
+pub fn menu_length(text: &str) -> usize {
+    // As it is after its formats were expanded.
+    text.len() + text.bytes().filter(|&byte| byte == b'#').count()
+}
+
 /// Text as a menu shows it as it is. It is expanded as a format, then drawn, where `#[` begins a style: a run of `#` before `[`
 /// passes the first and is halved by the second, any other is halved by both. A style follows the end of the text.
 fn menu_text(text: &str) -> Vec<u8> {

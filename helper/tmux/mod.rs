@@ -18,7 +18,7 @@ pub use client::{Failure, Held, Reply};
 pub use clients::SeenClient;
 pub use inspect::session as inspect_again;
 pub use look::{Purpose, look_argv};
-pub use menu::{Drawn, Item, MENU_FRAME, Menu, Prompt, message_command};
+pub use menu::{Drawn, Item, MENU_FRAME, Menu, Prompt, menu_length, message_command};
 pub use quote::{arg, double_hash, format_arg, name_from_shown, shell_line, shell_word, shown_from_name};
 pub use server::Server;
 pub use start_command::{OWN_SHELL, own_command};

@@ -477,8 +477,10 @@ fn unload_takes_everything_out_and_load_brings_it_back() {
                 shown.map(|words| if words[1] == "-T" { world.tmux(["list-keys"]).out } else { world.tmux(words).out }).concat();
             let formats = ["#{@sidecar-shell}#{@sidecar-kept}", "#{@sidecar-pane}#{@sidecar-blank}"];
             let tags = world.tmux(["list-sessions", "-F", formats[0], ";", "list-panes", "-a", "-F", formats[1]]).ok();
-            let lines =
-                text.lines().filter(|line| line.to_lowercase().contains("sidecar")).chain(tags.lines().filter(|line| !line.is_empty()));
+            let lines = text
+                .lines()
+                .filter(|line| line.to_lowercase().contains("sidecar") && !line.starts_with("SIDECAR_OFFER="))
+                .chain(tags.lines().filter(|line| !line.is_empty()));
             lines.map(str::to_owned).collect::<Vec<_>>()
         };
         wait_for("ids", || (ours().len() > 15).then_some(()));

@@ -241,7 +241,7 @@ fn a_menu_pages_in_a_small_client_and_a_tiny_one_gets_words() {
         let tiny = Terminal::attach_sized(&world, "attach -t here", (70, 5));
         tiny.wait_text("[here]");
         press_prefix(&tiny, "R");
-        tiny.wait_text("sidecar: 11 shells to restore; this client is too small");
+        tiny.wait_text("sidecar: 11 shells to restore: sidecar session status");
     }
 }
 
@@ -378,10 +378,10 @@ fn keys_are_moved_switched_off_noted_and_left_to_others() {
     conf("");
     assert!(bound("R", "theirs") && bound("N", "'menu' 'rename'"), "{}", keys());
     let waiting = || world.tmux(["show-hooks", "-g"]).ok();
-    assert!(waiting().contains("prefix R is bound to something else: set @sidecar-restore-key"), "{}", waiting());
+    assert!(waiting().contains("prefix R is taken: set @sidecar-restore-key"), "{}", waiting());
     // Told once, and never again.
     let terminal = Terminal::attach(&world, "attach");
-    terminal.wait_text("prefix R is bound to something else");
+    terminal.wait_text("prefix R is taken");
     drop(terminal);
     conf("");
     assert!(!waiting().contains("[8421]"), "{}", waiting());
