@@ -1,6 +1,9 @@
-//! Processes in panes.
+//! Processes in panes, and the agents among them.
 
+pub mod catalog;
+pub mod flags;
 pub mod process;
+pub mod recognize;
 
 /// The programs of the coding agents, by the name that a user types.
 const PROGRAMS: &[&str] = &["claude", "codex", "copilot", "gemini", "opencode"];

@@ -86,7 +86,7 @@ pub fn foreground(pid: i32) -> Option<(i32, bool)> {
     Some((leader, flags & FORKED_WITHOUT_EXEC != 0))
 }
 
-/// Its argv, word for word; `None` if it is gone, overwritten or longer than what is kept.
+/// Its argv, word for word; `None` if it is gone or longer than what is kept. (One that overwrote its words shows empty ones.)
 pub fn argv(pid: i32) -> Option<Vec<RawText>> {
     let text = fs_err::read(format!("/proc/{pid}/cmdline")).ok()?;
     let text = text.strip_suffix(b"\0").unwrap_or(&text);
@@ -124,6 +124,17 @@ fn is_shell(pid: i32) -> bool {
     let name = argv(pid).and_then(|words| words.into_iter().next());
     name.is_some_and(|name| name.as_bytes().starts_with(b"-") || known(name.as_path().file_name()))
         || known(executable(pid).as_deref().and_then(Path::file_name))
+}
+
+/// The file that it runs; ` (deleted)` stands behind one that was replaced.
+pub fn exe(pid: i32) -> Option<PathBuf> {
+    fs_err::read_link(format!("/proc/{pid}/exe")).ok()
+}
+
+/// Its name in the kernel, of at most 15 bytes.
+pub fn comm(pid: i32) -> Option<String> {
+    let text = fs_err::read(format!("/proc/{pid}/comm")).ok()?;
+    Some(String::from_utf8_lossy(text.strip_suffix(b"\n").unwrap_or(&text)).into_owned())
 }
 
 /// Its physical directory, where it was if it has been deleted since.
@@ -190,6 +201,8 @@ mod tests {
         assert!(!lives(&Generation { process_start: Some(1), ..here.clone() }));
         assert!(!lives(&Generation { boot: "another boot".into(), ..here }));
         assert!(!argv(pid).unwrap().is_empty());
+        assert_eq!(exe(pid), std::env::current_exe().ok());
+        assert!(exe(pid).unwrap().display().to_string().contains(&comm(pid).unwrap()[..7]));
         assert!(directory(pid).unwrap().is_absolute());
     }
 

@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::paths::config_file;
 
@@ -22,6 +22,8 @@ pub struct Config {
     pub recreate_shells: Recreate,
     /// `restore.programs`: the names of programs that a restore starts again.
     pub programs: Vec<String>,
+    /// `agents`: entries for the catalog of agents, as they stand.
+    pub agents: Map<String, Value>,
     /// What is wrong with the file.
     pub warnings: Vec<String>,
 }
@@ -67,6 +69,7 @@ impl Default for Config {
             resume_agents: "ask".into(),
             recreate_shells: Recreate::Ask,
             programs: Vec::new(),
+            agents: Map::new(),
             warnings: Vec::new(),
         }
     }
@@ -100,6 +103,7 @@ impl Config {
             let known: &[&str] = match group.as_str() {
                 "shells" => &["tombstoneRetention", "closedTombstones", "ignore"],
                 "restore" => &["resumeAgents", "recreateShells", "programs"],
+                "agents" => continue,
                 _ => &[],
             };
             let all = keys.as_object().into_iter().flat_map(serde_json::Map::keys);
@@ -149,6 +153,11 @@ impl Config {
                 Some(names) => config.programs = names,
                 None => warn("restore.programs", value, "a list of program names, such as [\"vim\", \"less\"]"),
             }
+        }
+        match value.get("agents") {
+            None | Some(Value::Null) => (),
+            Some(Value::Object(agents)) => config.agents.clone_from(agents),
+            Some(value) => warn("agents", value, "a JSON object with an entry for each agent"),
         }
         config
     }
@@ -229,6 +238,8 @@ mod tests {
         assert_eq!(Config::parse(b"[]", "f").warnings.len(), 1);
         assert_eq!(Config::parse(b"{", "f").warnings.len(), 1);
         assert!(Config::parse(b"{}", "f").warnings.is_empty());
+        assert_eq!(Config::parse(br#"{"agents":["claude"]}"#, "f").warnings.len(), 1);
+        assert_eq!(Config::parse(br#"{"agents":{"x":1}}"#, "f").agents.len(), 1, "the catalog judges its entries");
     }
 
     #[test]
