@@ -2,6 +2,7 @@
 
 pub mod catalog;
 pub mod flags;
+pub mod integration;
 pub mod process;
 pub mod recognize;
 

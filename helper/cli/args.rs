@@ -37,6 +37,11 @@ pub(super) enum Command {
         #[command(subcommand)]
         command: MenuCommand,
     },
+    /// Coding agents: the hook by which they tell their conversations
+    Agent {
+        #[command(subcommand)]
+        command: AgentCommand,
+    },
     /// What tmux's hooks call; never prints, always exits 0
     #[command(hide = true)]
     Hook {
@@ -262,6 +267,75 @@ pub(super) struct ClientArgs {
 }
 
 #[derive(Subcommand)]
+pub(super) enum AgentCommand {
+    /// The hook in an agent's own configuration
+    Integration {
+        #[command(subcommand)]
+        command: IntegrationCommand,
+    },
+    /// What that hook calls; never prints, always exits 0
+    #[command(hide = true)]
+    ReportSession {
+        /// The agent
+        #[arg(long)]
+        kind: String,
+        /// The report comes on standard input
+        #[arg(long, required = true)]
+        hook_stdin: bool,
+    },
+}
+
+#[derive(Subcommand)]
+pub(super) enum IntegrationCommand {
+    /// List the agents that are known, and whether there is an integration for them
+    #[command(after_help = "Example:\n  sidecar agent integration list")]
+    List {
+        /// Print one JSON document
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show whether the hook is installed, and what to do; changes nothing
+    #[command(after_help = "Example:\n  sidecar agent integration status claude")]
+    Status {
+        /// Only this agent: claude or codex
+        kind: Option<String>,
+        /// Print one JSON document
+        #[arg(long)]
+        json: bool,
+    },
+    /// Add the hook to the agent's settings
+    #[command(after_help = "Examples:\n  sidecar agent integration install --dry-run\n  sidecar agent integration install codex --trust")]
+    Install {
+        #[command(flatten)]
+        change: ChangeArgs,
+        /// Codex: have the hook trusted too, so that Codex does not ask at its next start
+        #[arg(long)]
+        trust: bool,
+        /// Codex: put the conversation's id into the terminal's title, by which panes that share a server process are told apart
+        #[arg(long)]
+        titles: bool,
+    },
+    /// Take the hook out again; the settings are as they were before
+    #[command(after_help = "Example:\n  sidecar agent integration uninstall codex")]
+    Uninstall(ChangeArgs),
+    /// Mend an installed hook: a helper that has moved, entries that are missing or doubled
+    #[command(after_help = "Example:\n  sidecar agent integration repair")]
+    Repair(ChangeArgs),
+}
+
+#[derive(Args)]
+pub(super) struct ChangeArgs {
+    /// Only this agent: claude or codex
+    pub(super) kind: Option<String>,
+    /// Show what would change, and change nothing
+    #[arg(long)]
+    pub(super) dry_run: bool,
+    /// Print one JSON document
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+#[derive(Subcommand)]
 pub(super) enum PluginCommand {
     /// Set the hooks and the timer, and record what already runs; any number of times is as once
     Load,
@@ -299,8 +373,24 @@ impl Command {
             Self::Session { command: SessionCommand::Restore(options) } => options.json,
             Self::Session { command: SessionCommand::Policy(options) } => options.json,
             Self::Shell { command } => command.wants_json(),
-            Self::Menu { .. } | Self::Hook { .. } | Self::Pane { .. } | Self::Plugin { .. } => false,
+            Self::Agent { command: AgentCommand::Integration { command } } => match command {
+                IntegrationCommand::List { json } | IntegrationCommand::Status { json, .. } => *json,
+                IntegrationCommand::Install { change, .. } => change.json,
+                IntegrationCommand::Uninstall(change) | IntegrationCommand::Repair(change) => change.json,
+            },
+            Self::Agent { command: AgentCommand::ReportSession { .. } }
+            | Self::Menu { .. }
+            | Self::Hook { .. }
+            | Self::Pane { .. }
+            | Self::Plugin { .. } => {
+                false
+            }
         }
+    }
+
+    /// Whether it is a hook, which never prints and always exits with 0.
+    pub(super) fn is_hook(&self) -> bool {
+        matches!(self, Self::Hook { .. } | Self::Agent { command: AgentCommand::ReportSession { .. } })
     }
 }
 

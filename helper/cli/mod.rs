@@ -1,5 +1,6 @@
 //! The command line: arguments and printing, no decisions.
 
+mod agent;
 mod args;
 mod hook;
 mod list;
@@ -14,6 +15,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
+use crate::agents::catalog::Catalog;
 use crate::error::{Error, Exit, Result};
 use crate::plugin::Plugin;
 use crate::shells::Shells;
@@ -27,7 +29,11 @@ pub fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => {
             // A hook never prints, not even of what a newer plugin asks an older helper.
-            if std::env::args_os().nth(1).is_some_and(|word| word == "hook") {
+            let mut words = std::env::args_os().skip(1);
+            if words
+                .next()
+                .is_some_and(|word| word == "hook" || (word == "agent" && words.next().is_some_and(|word| word == "report-session")))
+            {
                 return ExitCode::SUCCESS;
             }
             if std::env::args_os().any(|word| word == "--json") && error.use_stderr() {
@@ -43,7 +49,7 @@ pub fn main() -> ExitCode {
     let json = cli.command.wants_json();
     match run(&cli) {
         Ok(code) => code,
-        Err(_) if matches!(cli.command, Command::Hook { .. }) => ExitCode::SUCCESS,
+        Err(_) if cli.command.is_hook() => ExitCode::SUCCESS,
         Err(error) => {
             output::print_error(&error, json);
             ExitCode::from(error.exit as u8)
@@ -52,37 +58,35 @@ pub fn main() -> ExitCode {
 }
 
 fn run(cli: &Cli) -> Result<ExitCode> {
-    // These need neither a server nor records; a pane gets its shell whatever is wrong with them.
+    let context = || Context::of(cli);
     match &cli.command {
-        Command::Plugin { command: PluginCommand::Api } => return Ok(plugin::api()),
-        Command::Plugin { command: PluginCommand::Link } => return plugin::link(),
-        Command::Pane { command } => return Ok(pane::run(Context::of(cli), command)),
-        _ => {}
-    }
-    let context = Context::of(cli)?;
-    match &cli.command {
-        Command::Session { command: SessionCommand::Status { json } } => session::status(&context, *json),
-        Command::Session { command: SessionCommand::Restore(options) } => session::restore(&context, options),
-        Command::Session { command: SessionCommand::Policy(options) } => shell::policy(&context, options),
+        // These need neither a server nor records.
+        Command::Agent { command } => agent::run(command),
+        Command::Plugin { command: PluginCommand::Api } => Ok(plugin::api()),
+        Command::Plugin { command: PluginCommand::Link } => plugin::link(),
+        // A pane gets its shell whatever is wrong with the rest.
+        Command::Pane { command } => Ok(pane::run(context(), command)),
+        Command::Session { command: SessionCommand::Status { json } } => session::status(&context()?, *json),
+        Command::Session { command: SessionCommand::Restore(options) } => session::restore(&context()?, options),
+        Command::Session { command: SessionCommand::Policy(options) } => shell::policy(&context()?, options),
         Command::Shell { command } => match command {
-            ShellCommand::List(options) => list::list(&context, options),
-            ShellCommand::New(options) => shell::new(&context, options),
-            ShellCommand::Rename(options) => shell::rename(&context, options),
-            ShellCommand::Send(options) => shell::send(&context, options),
-            ShellCommand::Forget(options) => shell::forget(&context, options),
-            ShellCommand::Restore(options) => shell::restore(&context, options),
-            ShellCommand::Delete(options) => shell::delete(&context, options),
-            ShellCommand::Purge(options) => shell::purge(&context, options),
+            ShellCommand::List(options) => list::list(&context()?, options),
+            ShellCommand::New(options) => shell::new(&context()?, options),
+            ShellCommand::Rename(options) => shell::rename(&context()?, options),
+            ShellCommand::Send(options) => shell::send(&context()?, options),
+            ShellCommand::Forget(options) => shell::forget(&context()?, options),
+            ShellCommand::Restore(options) => shell::restore(&context()?, options),
+            ShellCommand::Delete(options) => shell::delete(&context()?, options),
+            ShellCommand::Purge(options) => shell::purge(&context()?, options),
         },
-        Command::Menu { command } => menu::run(&context, command),
-        Command::Plugin { command: PluginCommand::Unload } => plugin::unload(&context),
-        Command::Plugin { .. } => plugin::load(&context),
-        Command::Hook { words } => Ok(hook::run(&context, words)),
-        Command::Pane { command } => Ok(pane::run(Ok(context), command)),
+        Command::Menu { command } => menu::run(&context()?, command),
+        Command::Plugin { command: PluginCommand::Unload } => plugin::unload(&context()?),
+        Command::Plugin { .. } => plugin::load(&context()?),
+        Command::Hook { words } => Ok(hook::run(&context()?, words)),
     }
 }
 
-/// What every command works with.
+/// What the commands for a server work with.
 struct Context {
     server: Server,
     store: Store,
@@ -93,7 +97,11 @@ impl Context {
     fn of(cli: &Cli) -> Result<Self> {
         let server = Server::resolve(cli.socket_name.as_deref(), cli.socket_path.as_deref())?;
         let store = Store::of(server.socket())?;
-        Ok(Self { server, store, config: Config::read() })
+        let mut config = Config::read();
+        if !config.agents.is_empty() {
+            config.warnings.extend(Catalog::with(&config.agents).1);
+        }
+        Ok(Self { server, store, config })
     }
 
     fn shells(&self) -> Shells<'_> {

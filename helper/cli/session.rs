@@ -9,7 +9,6 @@ use serde_json::json;
 use super::args::RestoreArgs;
 use super::output::{age, colours, directory, for_this_server, local_time, pad, paint, print, print_json, shown, told_apart, widest};
 use super::{Context, own_path};
-use crate::agents::catalog::Catalog;
 use crate::error::{Exit, Result};
 use crate::model::{Action, Outcome, OutcomeStatus, Plan, Policy, ServerState, Step, count, in_one_line, went_well};
 use crate::record::{Settings, now};
@@ -22,7 +21,6 @@ pub(super) fn status(context: &Context, json: bool) -> Result<ExitCode> {
     let plan = situation.plan();
     let mut notices: Vec<String> = situation.notices.clone();
     notices.extend(context.config.warnings.iter().cloned());
-    notices.extend(Catalog::with(&context.config.agents).1);
     notices.extend(situation.seen.iter().flat_map(Settings::warnings));
     notices.extend(context.store.trouble().map(|trouble| format!("records are not being written: {trouble}")));
     if json {

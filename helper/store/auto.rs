@@ -34,7 +34,7 @@ pub(super) fn confirm(dir: &Path) {
 /// Counts this one as failed until it ends well.
 pub(super) fn begin(dir: &Path) -> Result<u32> {
     let before = failed(dir);
-    replace(&Disk, &file(dir), format!("{}\n", before.saturating_add(1)).as_bytes(), || Ok(()))?;
+    replace(&Disk, &file(dir), format!("{}\n", before.saturating_add(1)).as_bytes(), |_| Ok(()))?;
     Ok(before)
 }
 

@@ -59,8 +59,8 @@ pub(super) fn open_append(path: &Path) -> Result<fs_err::File> {
 }
 
 /// Writes `content` so that a crash at any point leaves the old file or the new one: temporary file in the same folder,
-/// write, fsync, `before_rename`, rename, fsync of the folder.
-pub(super) fn replace(files: &dyn Files, path: &Path, content: &[u8], before_rename: impl FnOnce() -> Result<()>) -> Result<()> {
+/// write, fsync, `before_rename` of the temporary file, rename, fsync of the folder.
+pub(super) fn replace(files: &dyn Files, path: &Path, content: &[u8], before_rename: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     let unique = getrandom::u64().map_err(|error| std::io::Error::other(error.to_string()))?;
     let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -68,7 +68,7 @@ pub(super) fn replace(files: &dyn Files, path: &Path, content: &[u8], before_ren
     let written = files
         .create(&temporary, content)
         .and_then(|()| files.sync(&temporary))
-        .and_then(|()| before_rename())
+        .and_then(|()| before_rename(&temporary))
         .and_then(|()| files.rename(&temporary, path));
     if let Err(error) = written {
         // On a full disk the half-written file would keep what little room is left.

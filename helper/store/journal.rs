@@ -48,7 +48,7 @@ fn compact(path: &Path) -> Result<()> {
     let text = fs_err::read(path)?;
     let half = &text[text.len() / 2..];
     let kept = half.iter().position(|&byte| byte == b'\n').map_or(&[][..], |end| &half[end + 1..]);
-    Ok(replace(&Disk, path, kept, || Ok(()))?)
+    Ok(replace(&Disk, path, kept, |_| Ok(()))?)
 }
 
 #[cfg(test)]

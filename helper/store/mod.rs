@@ -32,6 +32,15 @@ pub fn home() -> Result<PathBuf> {
     paths::home()
 }
 
+/// Writes a file so that a crash at any point leaves the old one or the new one. `before_rename` gets the temporary file, mode
+/// 0600, beside it; where that fails, nothing has changed.
+///
+/// # Errors
+/// Those of the disk, and of `before_rename`.
+pub fn replace_file(path: &Path, content: &[u8], before_rename: impl FnOnce(&Path) -> std::io::Result<()>) -> std::io::Result<()> {
+    files::replace(&Disk, path, content, before_rename)
+}
+
 /// The store of one server of one host.
 #[derive(Clone, Debug)]
 pub struct Store {

@@ -32,7 +32,7 @@ pub(super) fn save(files: &dyn Files, dir: &Path, loaded: &Loaded, state: &State
     let path = current(dir);
     let mut content = serde_json::to_vec(state).map_err(|error| Error::failed("state", format!("cannot write the records: {error}")))?;
     content.push(b'\n');
-    let rotate = || -> std::io::Result<()> {
+    let rotate = |_: &Path| -> std::io::Result<()> {
         match &loaded.source {
             Source::Nothing => Ok(()),
             Source::Fallback(_) => quarantine(files, &path, now),

@@ -13,7 +13,7 @@ pub(super) fn is_news(dir: &Path, what: &str) -> bool {
     }
     text.push_str(what);
     text.push('\n');
-    replace(&Disk, &file, text.as_bytes(), || Ok(())).is_ok()
+    replace(&Disk, &file, text.as_bytes(), |_| Ok(())).is_ok()
 }
 
 #[cfg(test)]

@@ -169,7 +169,7 @@ fn a_state_folder_that_cannot_be_made_is_told_and_tmux_goes_on() {
 }
 
 /// The program without the right to pass over file modes, which root has.
-fn bound_by_modes(world: &World, words: &[&str]) -> Command {
+pub fn bound_by_modes(world: &World, words: &[&str]) -> Command {
     if !nix::unistd::getuid().is_root() {
         return world.sidecar_command(words);
     }

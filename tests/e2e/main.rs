@@ -16,6 +16,7 @@ mod fixed_point;
 mod forgetting;
 mod hostile;
 mod install;
+mod integration;
 mod loading;
 mod main_job;
 mod manual;

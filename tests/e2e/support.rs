@@ -84,7 +84,7 @@ pub struct Said {
 }
 
 impl Said {
-    fn of(output: &Output) -> Self {
+    pub fn of(output: &Output) -> Self {
         Self {
             code: output.status.code().unwrap_or(-1),
             out: String::from_utf8_lossy(&output.stdout).into_owned(),
