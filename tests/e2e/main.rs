@@ -8,6 +8,7 @@
     reason = "tests run tmux and make files by themselves"
 )]
 
+mod agents;
 mod closing;
 mod crash;
 mod death;
@@ -21,6 +22,7 @@ mod loading;
 mod main_job;
 mod manual;
 mod menus;
+mod model_api;
 mod names;
 mod naming;
 mod offer;

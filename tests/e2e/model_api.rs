@@ -1,0 +1,182 @@
+//! A stand-in for the models' services on the loopback, in the two forms that the agents speak, streamed. It answers
+//! `ACK <how many prompts the conversation has>: <the last one>`, so an answer shows whether a resumed agent remembers.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+
+use serde_json::{Value, json};
+
+/// The service; it ends with the test.
+pub struct ModelApi {
+    pub port: u16,
+    prompts: Arc<Mutex<Vec<String>>>,
+}
+
+impl ModelApi {
+    pub fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let prompts = Arc::new(Mutex::new(Vec::new()));
+        let seen = prompts.clone();
+        // Threads end with the process: an agent may keep a connection open for as long as it likes.
+        std::thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let seen = seen.clone();
+                // A client that goes away in the middle is no fault of the test's.
+                std::thread::spawn(move || answer(stream, &seen).ok());
+            }
+        });
+        Self { port, prompts }
+    }
+
+    /// The last prompt of each conversation request so far.
+    pub fn prompts(&self) -> Vec<String> {
+        self.prompts.lock().unwrap().clone()
+    }
+}
+
+fn answer(mut stream: TcpStream, seen: &Mutex<Vec<String>>) -> std::io::Result<()> {
+    let mut reader = BufReader::new(stream.try_clone()?);
+    let mut first = String::new();
+    reader.read_line(&mut first)?;
+    let path = first.split_whitespace().nth(1).unwrap_or_default().split('?').next().unwrap_or_default().to_owned();
+    let body: Value = serde_json::from_slice(&body(&mut reader)?).unwrap_or_default();
+    if path.ends_with("/messages") {
+        let texts = messages(&body);
+        let text = reply(&texts, seen);
+        // Titles and the like are asked for in a form of their own.
+        let formed = !body["output_config"]["format"].is_null() || !body["output_format"].is_null();
+        let text = if formed { json!({ "title": "A title", "isNewTopic": false }).to_string() } else { text };
+        if body["stream"] == true { stream_messages(&mut stream, &body, &text) } else { send(&mut stream, &message(&body, &text)) }
+    } else if path.ends_with("/responses") {
+        let text = reply(&inputs(&body), seen);
+        stream_responses(&mut stream, &body, &text)
+    } else if path.ends_with("/count_tokens") {
+        send(&mut stream, &json!({ "input_tokens": 1000 }))
+    } else {
+        send(&mut stream, &json!({ "object": "list", "data": [], "models": [] }))
+    }
+}
+
+/// Reads headers and a body, by its length or in chunks.
+fn body(reader: &mut impl BufRead) -> std::io::Result<Vec<u8>> {
+    let (mut length, mut chunked) = (0, false);
+    loop {
+        let mut line = String::new();
+        reader.read_line(&mut line)?;
+        let line = line.trim_end().to_ascii_lowercase();
+        match line.split_once(':') {
+            None => break,
+            Some(("content-length", value)) => length = value.trim().parse().unwrap_or(0),
+            Some(("transfer-encoding", value)) => chunked = value.contains("chunked"),
+            Some(_) => (),
+        }
+    }
+    let mut bytes = Vec::new();
+    if !chunked {
+        reader.take(length).read_to_end(&mut bytes)?;
+        return Ok(bytes);
+    }
+    loop {
+        let mut size = String::new();
+        reader.read_line(&mut size)?;
+        let size = u64::from_str_radix(size.trim().split(';').next().unwrap_or_default(), 16).unwrap_or(0);
+        if size == 0 {
+            return Ok(bytes);
+        }
+        reader.take(size).read_to_end(&mut bytes)?;
+        reader.read_line(&mut String::new())?;
+    }
+}
+
+/// The user's prompts; what agents put in besides stands in tags.
+fn messages(body: &Value) -> Vec<String> {
+    let users = list(&body["messages"]).iter().filter(|message| message["role"] == "user");
+    let blocks = users.flat_map(|message| match &message["content"] {
+        Value::String(text) => vec![text.clone()],
+        content => list(content).iter().filter_map(|block| block["text"].as_str().map(str::to_owned)).collect(),
+    });
+    blocks.filter(|text| is_prompt(text)).collect()
+}
+
+fn inputs(body: &Value) -> Vec<String> {
+    let users = list(&body["input"]).iter().filter(|item| item["type"] == "message" && item["role"] == "user");
+    let texts = users.map(|item| list(&item["content"]).iter().filter_map(|part| part["text"].as_str()).collect::<Vec<_>>().join(" "));
+    texts.filter(|text| is_prompt(text)).collect()
+}
+
+fn is_prompt(text: &str) -> bool {
+    !text.trim_start().starts_with(['<', '#'])
+}
+
+fn list(value: &Value) -> &[Value] {
+    value.as_array().map_or(&[], Vec::as_slice)
+}
+
+fn reply(texts: &[String], seen: &Mutex<Vec<String>>) -> String {
+    let last = texts.last().cloned().unwrap_or_default();
+    let short: String = last.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(60).collect();
+    seen.lock().unwrap().push(last);
+    format!("ACK {}: {short}", texts.len())
+}
+
+fn send(stream: &mut TcpStream, document: &Value) -> std::io::Result<()> {
+    let text = document.to_string();
+    write!(stream, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{text}", text.len())
+}
+
+/// A stream of events; its end is the end of the connection.
+fn stream(stream: &mut TcpStream, events: &[Value]) -> std::io::Result<()> {
+    write!(stream, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nCache-Control: no-cache\r\nConnection: close\r\n\r\n")?;
+    for event in events {
+        write!(stream, "event: {}\ndata: {event}\n\n", event["type"].as_str().unwrap_or_default())?;
+    }
+    stream.flush()
+}
+
+fn message(body: &Value, text: &str) -> Value {
+    json!({
+        "id": "msg_1", "type": "message", "role": "assistant", "model": body["model"], "content": [{ "type": "text", "text": text }],
+        "stop_reason": "end_turn", "stop_sequence": null, "usage": { "input_tokens": 1000, "output_tokens": 12 }
+    })
+}
+
+fn stream_messages(out: &mut TcpStream, body: &Value, text: &str) -> std::io::Result<()> {
+    let mut start = message(body, text);
+    start["content"] = json!([]);
+    start["stop_reason"] = Value::Null;
+    let events = [
+        json!({ "type": "message_start", "message": start }),
+        json!({ "type": "content_block_start", "index": 0, "content_block": { "type": "text", "text": "" } }),
+        json!({ "type": "content_block_delta", "index": 0, "delta": { "type": "text_delta", "text": text } }),
+        json!({ "type": "content_block_stop", "index": 0 }),
+        json!({ "type": "message_delta", "delta": { "stop_reason": "end_turn", "stop_sequence": null }, "usage": { "output_tokens": 12 } }),
+        json!({ "type": "message_stop" }),
+    ];
+    stream(out, &events)
+}
+
+fn stream_responses(out: &mut TcpStream, body: &Value, text: &str) -> std::io::Result<()> {
+    let item = json!({
+        "type": "message", "id": "msg_1", "role": "assistant", "status": "completed",
+        "content": [{ "type": "output_text", "text": text, "annotations": [] }]
+    });
+    let response =
+        json!({ "id": "resp_1", "object": "response", "created_at": 1, "status": "in_progress", "model": body["model"], "output": [] });
+    let mut done = response.clone();
+    done["status"] = "completed".into();
+    done["output"] = json!([item]);
+    done["usage"] = json!({
+        "input_tokens": 1000, "input_tokens_details": { "cached_tokens": 0 },
+        "output_tokens": 12, "output_tokens_details": { "reasoning_tokens": 0 }, "total_tokens": 1012
+    });
+    let events = [
+        json!({ "type": "response.created", "sequence_number": 0, "response": response }),
+        json!({ "type": "response.output_item.added", "sequence_number": 1, "output_index": 0, "item": item }),
+        json!({ "type": "response.output_text.delta", "sequence_number": 2, "output_index": 0, "content_index": 0, "item_id": "msg_1", "delta": text }),
+        json!({ "type": "response.output_item.done", "sequence_number": 3, "output_index": 0, "item": item }),
+        json!({ "type": "response.completed", "sequence_number": 4, "response": done }),
+    ];
+    stream(out, &events)
+}
