@@ -44,7 +44,7 @@ fn integration(command: &IntegrationCommand) -> Result<ExitCode> {
         }
         IntegrationCommand::Repair(change) => {
             let (all, helper) = (chosen(&catalog, change.kind.as_deref())?, own_path()?);
-            Ok(change_all(&all, change, "repaired", &|one| one.repair(&helper), &|one, new| Ok(trust_hint(one, new))))
+            Ok(change_all(&all, change, "repaired", &|one| one.repair(&helper), &|one, new| Ok(next_step(one, &helper, new))))
         }
     }
 }
@@ -139,7 +139,7 @@ fn install(catalog: &Catalog, change: &ChangeArgs, trust: bool, titles: bool) ->
     let helper = own_path()?;
     let after = |one: &Integration, new: bool| {
         if !(trust && one.wants_trust()) {
-            return Ok(trust_hint(one, new));
+            return Ok(next_step(one, &helper, new));
         }
         if change.dry_run {
             return Ok("Codex would be asked to trust the hook".to_owned());
@@ -150,9 +150,14 @@ fn install(catalog: &Catalog, change: &ChangeArgs, trust: bool, titles: bool) ->
     Ok(change_all(&all, change, "installed", &|one| one.install(&helper, titles && one.has_titles()), &after))
 }
 
-/// What the user has to do after a change.
-fn trust_hint(one: &Integration, new: bool) -> String {
-    if new && one.wants_trust() { TRUST_HINT.to_owned() } else { String::new() }
+/// What the user has to do for a new hook to work.
+fn next_step(one: &Integration, helper: &str, new: bool) -> String {
+    let status = one.status(helper, None);
+    match status.state {
+        State::Disabled => format!("{}: {}", status.detail, status.hint),
+        _ if new && one.wants_trust() => TRUST_HINT.to_owned(),
+        _ => String::new(),
+    }
 }
 
 /// What was done for one agent.

@@ -190,9 +190,10 @@ trust_level = "trusted"
             log.display(),
             sidecar_path()
         );
-        std::fs::remove_file(self.helper()).unwrap();
-        std::fs::write(self.helper(), script).unwrap();
-        std::fs::set_permissions(self.helper(), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        // Written by a child: what this process has open for writing, another test's child may hold, and none can run it then.
+        let mut write = self.world.command("/bin/sh");
+        write.args(["-c", r#"rm "$1" && printf %s "$2" >"$1" && chmod 755 "$1""#, "sh"]).arg(self.helper()).arg(script);
+        Said::of(&write.output().unwrap()).ok();
     }
 
     fn log(&self) -> PathBuf {

@@ -57,7 +57,6 @@ impl Hook {
 #[expect(clippy::disallowed_methods, reason = "a test runs the line as the agents do")]
 mod tests {
     use std::io::Write;
-    use std::os::unix::fs::PermissionsExt;
     use std::process::{Command, Stdio};
 
     use super::*;
@@ -109,8 +108,13 @@ mod tests {
                 std::fs::write(&helper, "no program\n").unwrap();
                 assert_eq!(run(shell, &line), (Some(0), String::new()), "{shell}: not to be run");
                 let script = format!("#!/bin/sh\ncat >{0}\necho \" $*\" >>{0}\necho out\necho err >&2\nexit 7\n", log.display());
-                std::fs::write(&helper, script).unwrap();
-                std::fs::set_permissions(&helper, std::fs::Permissions::from_mode(0o755)).unwrap();
+                // Written by a child: what this process has open for writing, another test's child may hold, and none can run it then.
+                let written = Command::new("/bin/sh")
+                    .args(["-c", r#"printf %s "$2" >"$1" && chmod 755 "$1""#, "sh"])
+                    .arg(&helper)
+                    .arg(&script)
+                    .status();
+                assert!(written.unwrap().success());
                 assert_eq!(run(shell, &line), (Some(0), String::new()), "{shell}: it fails");
                 assert_eq!(std::fs::read_to_string(&log).unwrap(), format!("{{}} {}\n", hook.call()));
             }
