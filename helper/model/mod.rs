@@ -1,5 +1,6 @@
 //! Plain data: what is recorded, what is seen, what would be done. No input or output, and no other room is known here.
 
+mod binding;
 mod generation;
 mod hint;
 mod ids;
@@ -15,6 +16,7 @@ mod target;
 mod text;
 mod words;
 
+pub use binding::{Binding, BindingEnd, BoundProcess, EndReason, Source};
 pub use generation::Generation;
 pub use hint::Hint;
 pub use ids::{Ids, is_id};

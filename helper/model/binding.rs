@@ -1,0 +1,105 @@
+//! Which conversation of which agent ran in a pane.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::{EpochMs, Generation, RawText};
+
+/// A pane's conversation: what a resume needs to know of it, and how it was learnt.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Binding {
+    /// Which agent, as the catalog names it.
+    pub kind: String,
+    /// The conversation's id.
+    pub id: String,
+    /// Its transcript, where that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub transcript: Option<RawText>,
+    /// The flags that it was started with and that a resume gives again, without prompts and secrets; `None` where the process's
+    /// arguments are gone, which is not the same as none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flags: Option<Vec<RawText>>,
+    /// The directory that the agent's process is in, or was in when it was last looked at.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dir: Option<RawText>,
+    /// The directory that it was started in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub launch_dir: Option<RawText>,
+    /// Its configuration directory, where that is not the default one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub config_dir: Option<RawText>,
+    /// The process that ran it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub process: Option<BoundProcess>,
+    /// How it was learnt.
+    pub source: Source,
+    /// When a report of it last came.
+    pub reported: EpochMs,
+    /// Whether a prompt was seen: without one most agents have nothing to resume.
+    #[serde(skip_serializing_if = "is_false")]
+    pub prompted: bool,
+    /// How it ended, if it did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ended: Option<BindingEnd>,
+    /// Fields of other versions.
+    #[serde(flatten)]
+    pub extra: Map<String, Value>,
+}
+
+/// An agent's process, which tells one life of it from another.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct BoundProcess {
+    /// Its pid.
+    pub pid: i32,
+    /// Its start time in clock ticks since boot, which tells a reused pid.
+    pub start_time: u64,
+    /// The life of the tmux server in whose pane it ran.
+    pub generation: Generation,
+}
+
+/// How a binding was learnt. What an agent says itself is worth more than what is read from outside.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Source {
+    /// A hook of the agent reported it.
+    Hook,
+    /// The agent's own list of its sessions.
+    Sessions,
+    /// The arguments of its process.
+    Argv,
+    /// The pane's title.
+    Title,
+    /// Nobody knows any more.
+    #[default]
+    #[serde(other)]
+    Unknown,
+}
+
+/// How an agent's run ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BindingEnd {
+    /// Why.
+    pub reason: EndReason,
+    /// When.
+    pub at: EpochMs,
+}
+
+/// Why an agent's run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum EndReason {
+    /// The user ended it: it is not resumed.
+    User,
+    /// It is gone while its pane's shell lived on, in two looks: the user ended it, as far as can be told.
+    Gone,
+    /// It died with its pane, its server or by a crash: it is resumed.
+    #[serde(other)]
+    Died,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde asks for")]
+fn is_false(value: &bool) -> bool {
+    !value
+}
