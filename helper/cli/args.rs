@@ -382,9 +382,7 @@ impl Command {
             | Self::Menu { .. }
             | Self::Hook { .. }
             | Self::Pane { .. }
-            | Self::Plugin { .. } => {
-                false
-            }
+            | Self::Plugin { .. } => false,
         }
     }
 

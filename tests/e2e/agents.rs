@@ -162,7 +162,7 @@ trust_level = "trusted"
     fn in_pane(&self, session: &str) -> (i32, Found) {
         let pid: i32 =
             self.world.tmux(["display-message", "-p", "-t", &format!("={session}:"), "#{pane_pid}"]).ok().trim().parse().unwrap();
-        let front = process::foreground(pid).unwrap();
+        let front = process::foreground(pid).map(|(leader, _)| leader).unwrap();
         (front, Found::of(&self.catalog, front).unwrap_or_else(|| panic!("no agent: {:?} {:?}", process::argv(front), process::exe(front))))
     }
 
