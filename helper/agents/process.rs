@@ -76,12 +76,12 @@ pub fn outlives(generation: &Generation, limit: Duration) -> bool {
     false
 }
 
-/// The leader of the foreground process group of the terminal that `pid` runs on, and whether it was forked and is not yet the
-/// program that it was made for: its words and its directory are its parent's then.
+/// The leader of the foreground process group of the terminal that `pid` runs on, `pid` itself where that has none yet; and
+/// whether it was forked and is not yet the program that it was made for: its words and its directory are its parent's then.
 pub fn foreground(pid: i32) -> Option<(i32, bool)> {
     const FORKED_WITHOUT_EXEC: u64 = 0x40;
     let own = stat(pid)?;
-    let leader = Some(own.foreground).filter(|&group| group > 0)?;
+    let leader = if own.foreground > 0 { own.foreground } else { pid };
     let flags = if leader == pid { own.flags } else { stat(leader).map_or(0, |stat| stat.flags) };
     Some((leader, flags & FORKED_WITHOUT_EXEC != 0))
 }

@@ -149,7 +149,7 @@ pub struct SeenPane {
     pub start_dir: RawText,
     /// The command it was started with; `None` for the default one, and for what counts as none.
     pub run: Option<Run>,
-    /// It was started by Sidecar, which has not come to the program yet, or waits for that one's end.
+    /// Its own process is one that Sidecar started: it is still to come to the program, or waits for that one's end.
     pub launching: bool,
     /// The foreground program's directory; `None` where it can't be read.
     pub dir: Option<RawText>,

@@ -178,11 +178,12 @@ impl<'a> Known<'a> {
 
     fn merge_pane(&self, id: &str, pane: &SeenPane) -> Pane {
         let old = self.panes.get(id).map(|&(old, _)| old);
-        // What Sidecar is about to start there stands in the record still.
-        let started = old.filter(|_| pane.launching);
-        let dir = pane.dir.clone().filter(|_| started.is_none());
+        let named = recorded_argv(pane.program.as_ref(), &self.rules.programs);
+        // Until the program that Sidecar is about to start is there, what stands in the record holds.
+        let to_come = old.filter(|_| pane.launching && named.is_empty());
+        let dir = pane.dir.clone().filter(|_| to_come.is_none());
         let dir = dir.or_else(|| old.map(|old| old.dir.clone())).unwrap_or_else(|| pane.start_dir.clone());
-        let logical_dir = pane.logical_dir.clone().filter(|_| started.is_none());
+        let logical_dir = pane.logical_dir.clone().filter(|_| to_come.is_none());
         let logical_dir = logical_dir.or_else(|| old.filter(|old| old.dir == dir).and_then(|old| old.logical_dir.clone()));
         // A restore shows the command in a shell's place, and it is still the user's to start again, whatever ran there since.
         let (run, run_dir) = match (&pane.run, old) {
@@ -191,10 +192,10 @@ impl<'a> Known<'a> {
             (None, None) => (None, None),
         };
         // What ran in a dead pane is what its record says.
-        let argv = match old.filter(|_| pane.dead).or(started) {
+        let argv = match old.filter(|_| pane.dead).or(to_come) {
             _ if run.is_some() => Vec::new(),
             Some(old) => old.argv.clone(),
-            None => recorded_argv(pane.program.as_ref(), &self.rules.programs),
+            None => named,
         };
         Pane {
             id: id.to_owned(),

@@ -48,9 +48,9 @@ fn pane(pane: &mut SeenPane, may_be_pristine: bool) {
     let (foreground, copy) = process::foreground(pane.pid).unwrap_or((pane.pid, false));
     let at_prompt = foreground == pane.pid;
     // A subshell that the user runs in front is one for good.
-    let copy = copy && (at_prompt || pane.launching);
+    let copy = copy && at_prompt;
     if pane.launching {
-        pane.launching = copy || process::argv(pane.pid).is_none_or(|argv| start_command::is_launching(&argv, at_prompt));
+        pane.launching = copy || process::argv(pane.pid).is_none_or(|argv| start_command::is_launching(&argv));
     }
     if !at_prompt || pane.run.is_some() {
         pane.argv = process::argv(foreground).unwrap_or_default();

@@ -20,12 +20,11 @@ pub fn own_command<'a>(helper: &'a str, words: &[&'a str]) -> Vec<&'a str> {
     [&["/bin/sh", "-c", START, OWN_SHELL, helper], words].concat()
 }
 
-/// Whether a pane's own process, by its words, is one that Sidecar started and that is still to come to the program: all but the
-/// shell that waits for the end of the one in front.
-pub(super) fn is_launching(argv: &[RawText], in_front: bool) -> bool {
+/// Whether a pane's own process, by its words, is one that Sidecar started, and not yet the shell that is left in the end.
+pub(super) fn is_launching(argv: &[RawText]) -> bool {
     let word = |at: usize| argv.get(at).map_or(&b""[..], RawText::as_bytes);
     let is_own_shell = argv.iter().any(|word| word.as_bytes() == OWN_SHELL.as_bytes());
-    (is_own_shell && (in_front || word(1) != b"-ic")) || (word(1), word(2)) == (b"pane", b"start")
+    is_own_shell || (word(1), word(2)) == (b"pane", b"start")
 }
 
 /// What a pane was started with, as tmux shows it.
@@ -103,18 +102,17 @@ mod tests {
     fn what_sidecar_starts_is_known_again() {
         let texts = |words: &[&str]| words.iter().map(|&word| RawText::from(word)).collect::<Vec<_>>();
         let waits = ["/bin/sh", "-ic", "script", OWN_SHELL, "/opt/x", "/", "vim", "vim"];
-        for (words, in_front, launching) in [
-            (&own_command("/opt/x", &["pane", "start", "pn-1"])[..], true, true),
-            (&["/opt/x", "pane", "start", "pn-1"], true, true),
-            (&["/usr/bin/fish", "-lic", "exec $argv", "/bin/sh", "-ic", "script", OWN_SHELL], false, true),
-            (&waits, true, true),
-            (&waits, false, false),
-            (&["-bash"], true, false),
-            (&[], true, false),
-            (&["vim", "pane"], true, false),
-            (&["/opt/x", "pane", "ended"], true, false),
+        for (words, launching) in [
+            (&own_command("/opt/x", &["pane", "start", "pn-1"])[..], true),
+            (&["/opt/x", "pane", "start", "pn-1"], true),
+            (&["/usr/bin/fish", "-lic", "exec $argv", "/bin/sh", "-ic", "script", OWN_SHELL], true),
+            (&waits, true),
+            (&["-bash"], false),
+            (&[], false),
+            (&["vim", "pane"], false),
+            (&["/opt/x", "pane", "ended"], false),
         ] {
-            assert_eq!(is_launching(&texts(words), in_front), launching, "{words:?}");
+            assert_eq!(is_launching(&texts(words)), launching, "{words:?}");
         }
     }
 }

@@ -13,14 +13,14 @@ fn dead_server(world: &World) -> String {
     world.tmux(["new-session", "-d", "-s", "web", "-x", "100", "-y", "30", "-c", &folder("a")]).ok();
     world.tmux(["split-window", "-h", "-t", "=web:", "-c", &folder("b"), ";", "resize-pane", "-Z"]).ok();
     world.tmux(["new-window", "-d", "-t", "=web:4", "-n", "logs", "-c", &folder("c")]).ok();
-    world.look();
+    world.look_anew();
     // The sizes are equal: tmux itself resizes a window that is linked into a session of another size.
     world.tmux(["new-session", "-d", "-s", "api.v1", "-x", "100", "-y", "30", "-c", &folder("d")]).ok();
     world.tmux(["link-window", "-d", "-s", "=web:4", "-t", "$1:7"]).ok();
     world.tmux(["new-session", "-d", "-t", "=web", "-s", "member", "-c", &folder("a")]).ok();
     // A window of the group that the other member's record holds, with a command of its own.
     world.tmux(["new-window", "-d", "-t", "=web:5", "-n", "serve", "-c", &folder("c"), "sleep 1000"]).ok();
-    world.look();
+    world.look_anew();
     let before = world.tree();
     world.crash();
     before
@@ -93,7 +93,7 @@ fn a_restore_killed_at_any_tmux_call_ends_as_if_it_had_run_once() {
             assert_eq!(said.code, 0, "killed {when} call {n}: {said:?}\n{}", world.log());
             assert_same(&world.tree(), &before, format!("killed {when} call {n}\n{}", world.log()));
             assert_waits(&world);
-            world.look();
+            world.look_anew();
             assert_eq!(world.recorded(), [&world.recorded()[0], "member", "web"], "killed {when} call {n}");
             assert_eq!(world.tombstones(), [""; 0], "killed {when} call {n}");
             let calls: usize = std::fs::read_to_string(world.folder("in-between").join("count")).unwrap().trim().parse().unwrap();
@@ -164,7 +164,7 @@ fn two_restores_at_once_end_as_one() {
         }
         world.remember_server();
         assert_same(&world.tree(), &before, world.log());
-        world.look();
+        world.look_anew();
         assert_eq!(world.recorded().len(), 3);
     }
 }

@@ -43,7 +43,7 @@ fn start<W: AsRef<std::ffi::OsStr>>(world: &World, words: &[W]) {
     let before =
         ["new-session", "-d", "-s", "web", "-x", "200", "-y", "30", "-c", dir.to_str().unwrap(), "--"].map(std::ffi::OsString::from);
     world.tmux(before.into_iter().chain(words.iter().map(|word| word.as_ref().to_owned()))).ok();
-    world.look();
+    world.look_anew();
 }
 
 /// Ends the server and restores; the restore must not fail.
@@ -164,7 +164,7 @@ fn nothing_recorded_runs_without_the_enter_whatever_it_holds() {
             let dead = world.tmux(["list-panes", "-s", "-t", "=web", "-F", "#{pane_dead}"]).ok();
             (dead.matches('1').count() >= 2 * HOSTILE.len() - 1).then_some(())
         });
-        world.look();
+        world.look_anew();
         let recorded = world.state()["shells"][0]["windows"].clone();
         assert_eq!(recorded.as_array().unwrap().iter().filter(|window| window["panes"][0]["run"].is_null()).count(), 1, "{recorded}");
         // What ran at first, by the test's own hand, is taken away.
@@ -189,7 +189,7 @@ fn nothing_recorded_runs_without_the_enter_whatever_it_holds() {
                 wait_shell(&world, &format!("=web:{window}"));
             }
             no_canary(&world, &format!("{version}, round {round}"));
-            world.look();
+            world.look_anew();
             assert_eq!(without_live_ids(&world.state()["shells"][0]["windows"]), without_live_ids(&recorded), "{version}, round {round}");
         }
     }
@@ -273,7 +273,7 @@ fn the_command_runs_where_it_was_started_or_not_at_all() {
     // The pane is where its program went.
     let sub = world.work().join("a/sub").display().to_string();
     wait_for("the directory", || (world.show("#{pane_current_path}") == sub).then_some(()));
-    world.look();
+    world.look_anew();
     for _ in 0..2 {
         forget_told(&world);
         crash_and_restore(&world);
@@ -287,7 +287,7 @@ fn the_command_runs_where_it_was_started_or_not_at_all() {
     // The session's own directory is there, and that of the command is not.
     world.tmux(["new-window", "-t", "=web:", "-c", &world.folder("b").display().to_string(), "touch ../CANARY; exec sleep 1000"]).ok();
     wait_for("its first run", || std::fs::remove_file(world.work().join("CANARY")).ok());
-    world.look();
+    world.look_anew();
     world.crash();
     std::fs::remove_dir(world.folder("b")).unwrap();
     world.sidecar(["session", "restore"]).ok();
@@ -397,7 +397,7 @@ fn the_command_stays_with_its_pane_through_any_number_of_crashes() {
         world.tmux(["new-window", "-t", "=web:", "-c", &dir]).ok();
         world.press("=web:1", &["tail -f /dev/null", "Enter"]);
         world.wait_in_front("=web:1", &["tail", "-f", "/dev/null"]);
-        world.look();
+        world.look_anew();
         let (tree, recorded) = (world.tree(), without_live_ids(&world.state()["shells"][0]["windows"]));
         assert!(recorded[1].contains(r#""two  words","""#), "{recorded:?}");
         for round in 1..=3 {
@@ -425,13 +425,13 @@ fn the_command_stays_with_its_pane_through_any_number_of_crashes() {
                 _ => {}
             }
             world.wait_in_front("=web:1", &["tail", "-f", "/dev/null"]);
-            world.look();
+            world.look_anew();
             assert_same(&world.tree(), &tree, format!("{version}, round {round}"));
             assert_eq!(without_live_ids(&world.state()["shells"][0]["windows"]), recorded, "{version}, round {round}");
         }
         // Another command takes its place.
         world.tmux(["respawn-pane", "-k", "-t", "=web:0.0", "exec sleep 7"]).ok();
-        world.look();
+        world.look_anew();
         assert_eq!(world.state()["shells"][0]["windows"][0]["panes"][0]["run"], "exec sleep 7");
     }
 }
@@ -532,7 +532,7 @@ fn a_start_command_that_is_the_users_shell_or_an_agent_is_none() {
     for command in [&["/bin/bash"][..], &["bash"], &[], &[&claude, "--resume", "x"], &[&format!("{claude} --resume x")]] {
         world.tmux([&["new-window", "-d", "-t", "=web:"], command].concat()).ok();
     }
-    world.look();
+    world.look_anew();
     let windows = world.state()["shells"][0]["windows"].clone();
     assert_eq!(windows.as_array().unwrap().len(), 6);
     assert!(!windows.to_string().contains("\"run\""), "{windows}");

@@ -25,7 +25,7 @@ fn open(world: &World) {
 
 /// The recorded argv of the first pane.
 fn argv(world: &World) -> Value {
-    world.look();
+    world.look_anew();
     world.state()["shells"][0]["windows"][0]["panes"][0]["argv"].clone()
 }
 
@@ -282,7 +282,7 @@ fn a_program_that_is_not_found_or_fails_is_told_in_one_line() {
     ] {
         let world = world(None, "", &[program]);
         open(&world);
-        world.look();
+        world.look_anew();
         world.crash();
         let records = world.store().unwrap().join("shells.json");
         let mut state = world.state();
@@ -305,7 +305,7 @@ fn a_program_whose_directory_is_missing_is_not_started_elsewhere() {
     let gone = world.folder("gone");
     world.press("=web:", &[&format!("cd {}; tail -F x", gone.display()), "Enter"]);
     world.wait_in_front("=web:", &["tail", "-F", "x"]);
-    world.look();
+    world.look_anew();
     world.crash();
     std::fs::remove_dir(&gone).unwrap();
     world.sidecar(["session", "restore"]).ok();
@@ -345,7 +345,7 @@ fn a_full_screen_editor_works_as_it_did() {
     let file = world.work().join("a/it's a note.txt");
     world.press("=web:", &["vi -u NONE \"it's a note.txt\"", "Enter"]);
     world.wait_in_front("=web:", &["vi", "-u", "NONE", "it's a note.txt"]);
-    world.look();
+    world.look_anew();
     crash_and_restore(&world);
     world.wait_in_front("=web:", &["vi", "-u", "NONE", "it's a note.txt"]);
     world.wait_shown("=web:", "~");
@@ -406,7 +406,7 @@ fn a_program_by_its_path_comes_back_by_that_path() {
     type_line(&world, &[&b"'"[..], program.as_os_str().as_bytes(), b"' -F x"].concat());
     let words = [program.as_os_str().as_bytes(), b"-F", b"x"];
     world.wait_in_front("=web:", &words);
-    world.look();
+    world.look_anew();
     crash_and_restore(&world);
     world.wait_in_front("=web:", &words);
 }

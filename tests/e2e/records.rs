@@ -81,6 +81,13 @@ impl World {
         });
     }
 
+    /// One look that nobody else's stands in for.
+    #[track_caller]
+    pub fn look_anew(&self) {
+        self.wait_quiet();
+        self.look();
+    }
+
     /// Waits until every shell has drawn its prompt, and tmux has named its window after it: nothing changes by itself any more.
     #[track_caller]
     pub fn wait_prompts(&self) {
