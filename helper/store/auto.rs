@@ -22,7 +22,7 @@ pub(super) fn failed(dir: &Path) -> u32 {
 }
 
 pub(super) fn seems_well(dir: &Path) {
-    let _ = replace(&Disk, &file(dir), format!("{}{WELL}\n", failed(dir)).as_bytes(), || Ok(()));
+    let _ = replace(&Disk, &file(dir), format!("{}{WELL}\n", failed(dir)).as_bytes(), |_| Ok(()));
 }
 
 pub(super) fn confirm(dir: &Path) {
