@@ -1,6 +1,6 @@
 //! Which conversation of which agent ran in a pane.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
 use super::{EpochMs, Generation, RawText};
@@ -97,6 +97,46 @@ pub enum EndReason {
     /// It died with its pane, its server or by a crash: it is resumed.
     #[serde(other)]
     Died,
+}
+
+/// Where fields that are no such field of a binding are kept as they are.
+const FORMER: &str = "former";
+
+impl Binding {
+    /// Reads whatever a record holds: a part that can't be read costs no other.
+    fn of(value: Value) -> Self {
+        let Value::Object(object) = value else { return Self { extra: one_field(FORMER, value), ..Self::default() } };
+        if let Ok(binding) = Self::deserialize(&Value::Object(object.clone())) {
+            return binding;
+        }
+        let readable = |key: &str, value: &Value| key != FORMER && Self::deserialize(Value::Object(one_field(key, value.clone()))).is_ok();
+        let (good, bad): (Map<_, _>, Map<_, _>) = object.into_iter().partition(|(key, value)| readable(key, value));
+        let mut binding = Self::deserialize(Value::Object(good)).unwrap_or_default();
+        // An end that can't be read is still one: what the user may have ended is not opened again.
+        if bad.contains_key("ended") {
+            binding.ended = Some(BindingEnd { reason: EndReason::User, at: 0 });
+        }
+        binding.extra.insert(FORMER.to_owned(), Value::Object(bad));
+        binding
+    }
+}
+
+fn one_field(key: &str, value: Value) -> Map<String, Value> {
+    Map::from_iter([(key.to_owned(), value)])
+}
+
+/// For serde: a binding in any form, or none.
+pub(super) fn one<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Binding>, D::Error> {
+    Ok(Some(Value::deserialize(deserializer)?).filter(|value| !value.is_null()).map(Binding::of))
+}
+
+/// For serde: a list of bindings in any form.
+pub(super) fn many<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Binding>, D::Error> {
+    Ok(match Value::deserialize(deserializer)? {
+        Value::Null => Vec::new(),
+        Value::Array(values) => values.into_iter().map(Binding::of).collect(),
+        value => vec![Binding::of(value)],
+    })
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde asks for")]

@@ -5,6 +5,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::binding::{self, Binding};
 use super::{EpochMs, Generation, Layout, RawText, Run};
 
 /// A shell: the durable record of one tmux session.
@@ -162,8 +163,11 @@ pub struct Pane {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run_dir: Option<RawText>,
     /// The agent conversation of this pane.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub agent: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "binding::one")]
+    pub agent: Option<Binding>,
+    /// Its conversations before that one, the newest first, at most [`Pane::HISTORY`].
+    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "binding::many")]
+    pub history: Vec<Binding>,
     /// A look that did not find it in a living window.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gone: Option<Mark>,
@@ -239,6 +243,11 @@ pub enum Ended {
     Died,
     /// It was the last session; its end ended the server. Offered, never restored automatically.
     ClosedWithServer,
+}
+
+impl Pane {
+    /// How many earlier conversations a pane keeps.
+    pub const HISTORY: usize = 8;
 }
 
 impl Shell {

@@ -211,6 +211,7 @@ impl<'a> Known<'a> {
             run,
             run_dir,
             agent: old.and_then(|old| old.agent.clone()),
+            history: old.map(|old| old.history.clone()).unwrap_or_default(),
             gone: None,
             extra: old.map(|old| old.extra.clone()).unwrap_or_default(),
         }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::Shells;
 use crate::error::{Error, Exit, Result};
-use crate::model::{Action, EpochMs, Shell, Tombstone};
+use crate::model::{Action, Binding, EpochMs, Shell, Tombstone};
 use crate::record::{expires_at, project_of};
 use crate::restore::situation;
 
@@ -73,10 +73,9 @@ pub struct Listing {
 
 /// The conversations that a record binds to its panes.
 pub fn agents_of(shell: &Shell) -> Vec<AgentRow> {
-    let bound = |value: &serde_json::Value, pane: &str| {
-        let ended = value.get("ended").is_some_and(|ended| !ended.is_null());
-        let kind = value.get("kind").and_then(serde_json::Value::as_str).unwrap_or("unknown").to_owned();
-        AgentRow { pane: pane.to_owned(), kind, state: if ended { "ended" } else { "bound" } }
+    let bound = |binding: &Binding, pane: &str| {
+        let kind = if binding.kind.is_empty() { "unknown" } else { &binding.kind };
+        AgentRow { pane: pane.to_owned(), kind: kind.to_owned(), state: if binding.ended.is_some() { "ended" } else { "bound" } }
     };
     shell.panes().filter_map(|pane| pane.agent.as_ref().map(|agent| bound(agent, &pane.id))).collect()
 }

@@ -238,6 +238,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::model::EndReason;
 
     #[test]
     fn version_1_is_read_with_what_it_lacks_filled_in_and_what_is_unknown_kept() {
@@ -288,6 +289,35 @@ mod tests {
     }
 
     #[test]
+    fn a_binding_in_any_form_is_read_as_far_as_it_can_be_and_written_back_whole() {
+        let panes = serde_json::json!([
+            {"id": "pn-0001", "agent": {"kind": "claude", "id": "a1", "ended": {"reason": "died", "at": 5}, "mood": 7}},
+            {"id": "pn-0002", "agent": {"kind": "codex", "id": 7, "ended": "yesterday"}, "history": [{"id": "old"}, 3]},
+            {"id": "pn-0003", "agent": "claude", "history": {"id": "old"}},
+            {"id": "pn-0004", "agent": null},
+        ]);
+        let loaded = parse(
+            &serde_json::to_vec(&serde_json::json!({"version": 3, "shells": [{"id": "sh-1234", "windows": [{"panes": panes}]}]})).unwrap(),
+        )
+        .unwrap();
+        assert!(loaded.state.unreadable.is_empty());
+        let panes: Vec<&Pane> = loaded.state.shells[0].panes().collect();
+        let bindings: Vec<_> = panes.iter().filter_map(|pane| pane.agent.as_ref()).collect();
+        assert_eq!(
+            bindings.iter().map(|one| (one.kind.as_str(), one.id.as_str())).collect::<Vec<_>>(),
+            [("claude", "a1"), ("codex", ""), ("", "")]
+        );
+        assert_eq!(bindings[0].ended.as_ref().unwrap().reason, EndReason::Died);
+        assert_eq!(bindings[0].extra["mood"], 7);
+        assert_eq!(bindings[1].ended.as_ref().unwrap().reason, EndReason::User, "what may have been ended is not opened again");
+        assert_eq!(bindings[1].extra["former"], serde_json::json!({"id": 7, "ended": "yesterday"}));
+        assert_eq!(bindings[2].extra["former"], "claude");
+        assert_eq!(panes.iter().map(|pane| pane.history.len()).collect::<Vec<_>>(), [0, 2, 1, 0]);
+        let again = parse(&serde_json::to_vec(&loaded.state).unwrap()).unwrap();
+        assert_eq!(again.state, loaded.state);
+    }
+
+    #[test]
     fn an_id_given_twice_stays_two_shells() {
         let loaded = parse(br#"{"version":3,"shells":[{"id":"sh-1234","session":"a"},{"id":"sh-1234","session":"b"}]}"#).unwrap();
         assert_ne!(loaded.state.shells[0].id, loaded.state.shells[1].id);
@@ -305,7 +335,10 @@ mod tests {
                 proptest::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
                 proptest::collection::vec(
                     (
-                        proptest::sample::select(vec!["id", "name", "session", "workDir", "windows", "panes", "index", "policy", "zz"]),
+                        proptest::sample::select(vec![
+                            "id", "name", "session", "workDir", "windows", "panes", "index", "policy", "agent", "history", "kind", "ended",
+                            "zz"
+                        ]),
                         inner
                     ),
                     0..5
