@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use crate::model::{Generation, Program, RawText};
+use crate::model::{EpochMs, Generation, Program, RawText};
 
 /// Longest argv that is kept, in bytes with its separators; what is longer counts as unknown rather than being cut.
 const MAX_ARGV: usize = 16 * 1024;
@@ -74,6 +74,27 @@ pub fn outlives(generation: &Generation, limit: Duration) -> bool {
         std::thread::sleep(Duration::from_millis(5));
     }
     false
+}
+
+/// Every process.
+pub fn all() -> Vec<i32> {
+    let entries = fs_err::read_dir("/proc").into_iter().flatten();
+    entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect()
+}
+
+/// The process that started it, or took it over.
+pub fn parent(pid: i32) -> Option<i32> {
+    stat(pid).map(|stat| stat.parent).filter(|&parent| parent > 0)
+}
+
+/// A start time in ms since the Unix epoch.
+pub fn epoch_ms(start_time: u64) -> Option<EpochMs> {
+    let uptime: f64 = fs_err::read_to_string("/proc/uptime").ok()?.split_ascii_whitespace().next()?.parse().ok()?;
+    let ticks = u64::try_from(nix::unistd::sysconf(nix::unistd::SysconfVar::CLK_TCK).ok()??).ok()?;
+    let since_boot = Duration::from_secs_f64(uptime);
+    let age = since_boot.saturating_sub(Duration::from_millis(start_time * 1000 / ticks));
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).ok()?;
+    u64::try_from(now.saturating_sub(age).as_millis()).ok()
 }
 
 /// The leader of the foreground process group of the terminal that `pid` runs on, `pid` itself where that has none yet; and
@@ -154,9 +175,14 @@ fn without_deleted(path: PathBuf) -> PathBuf {
 
 /// `PWD` in the environment that it was started with: the path by which its shell came to the directory.
 pub fn logical_directory(pid: i32) -> Option<PathBuf> {
+    variable(pid, "PWD").map(|value| value.as_path().to_owned())
+}
+
+/// A variable of the environment that it was started with.
+pub fn variable(pid: i32, name: &str) -> Option<RawText> {
     let environment = fs_err::read(format!("/proc/{pid}/environ")).ok()?;
-    let value = environment.split(|&byte| byte == 0).find_map(|entry| entry.strip_prefix(b"PWD="))?;
-    Some(Path::new(std::ffi::OsStr::from_bytes(value)).to_owned())
+    let mut entries = environment.split(|&byte| byte == 0);
+    entries.find_map(|entry| entry.strip_prefix(name.as_bytes())?.strip_prefix(b"=")).map(RawText::from)
 }
 
 /// Whether what reads this terminal gets whole lines, as the terminal edits them, and not each key, as the line editor of a shell at
@@ -173,12 +199,7 @@ pub fn has_child(pid: i32) -> Option<bool> {
         return Some(!children.trim().is_empty());
     }
     // Kernels without CONFIG_PROC_CHILDREN: look at everybody's parent.
-    let entries = fs_err::read_dir("/proc").ok()?;
-    Some(
-        entries
-            .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<i32>().ok())
-            .any(|other| stat(other).is_some_and(|stat| stat.parent == pid)),
-    )
+    Path::new("/proc/self").exists().then(|| all().into_iter().any(|other| stat(other).is_some_and(|stat| stat.parent == pid)))
 }
 
 #[cfg(test)]
@@ -204,6 +225,11 @@ mod tests {
         assert_eq!(exe(pid), std::env::current_exe().ok());
         assert!(exe(pid).unwrap().display().to_string().contains(&comm(pid).unwrap()[..7]));
         assert!(directory(pid).unwrap().is_absolute());
+        assert!(all().contains(&pid) && all().contains(&parent(pid).unwrap()));
+        assert_eq!(variable(pid, "CARGO_MANIFEST_DIR"), Some(env!("CARGO_MANIFEST_DIR").into()));
+        assert_eq!(variable(pid, "CARGO_MANIFEST"), None, "a name is a whole one");
+        let age = std::time::UNIX_EPOCH + Duration::from_millis(epoch_ms(start_time(pid).unwrap()).unwrap());
+        assert!(age.elapsed().unwrap_or_default() < Duration::from_secs(3600));
     }
 
     #[test]

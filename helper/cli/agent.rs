@@ -3,6 +3,7 @@
 use std::io::Read;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -12,20 +13,37 @@ use super::own_path;
 use crate::agents::catalog::{Agent, Catalog};
 use crate::agents::integration::{Edit, Integration, State, Status, TRUST_HINT, carry_out};
 use crate::error::{Error, Exit, Result};
+use crate::record;
 use crate::store::Config;
 
 /// A report is a few hundred bytes, and a prompt; what is longer is not read.
 const LONGEST_REPORT: u64 = 1024 * 1024;
 
+/// The second in which a report ends, less what the process itself takes.
+const REPORT_LIMIT: Duration = Duration::from_millis(900);
+
 pub(super) fn run(command: &AgentCommand) -> Result<ExitCode> {
     match command {
-        AgentCommand::ReportSession { .. } => {
-            // The agent writes until it is read.
-            let _ = std::io::copy(&mut std::io::stdin().lock().take(LONGEST_REPORT), &mut std::io::sink());
+        AgentCommand::ReportSession { kind, .. } => {
+            report_session(kind);
             Ok(ExitCode::SUCCESS)
         }
         AgentCommand::Integration { command } => integration(command),
     }
+}
+
+/// The agent waits for it: it ends within its second, wherever it is by then. Every write of a record is whole or not at all.
+fn report_session(kind: &str) {
+    let (done, ended) = std::sync::mpsc::channel::<()>();
+    let kind = kind.to_owned();
+    std::thread::spawn(move || {
+        let mut text = Vec::new();
+        // What an agent writes beyond that breaks its pipe, which costs it nothing.
+        let _ = std::io::stdin().lock().take(LONGEST_REPORT).read_to_end(&mut text);
+        record::report(&kind, &text, &Config::read());
+        drop(done);
+    });
+    let _ = ended.recv_timeout(REPORT_LIMIT);
 }
 
 fn integration(command: &IntegrationCommand) -> Result<ExitCode> {

@@ -39,6 +39,9 @@ pub struct Binding {
     /// Whether a prompt was seen: without one most agents have nothing to resume.
     #[serde(skip_serializing_if = "is_false")]
     pub prompted: bool,
+    /// Since when its process is missing while its pane lives on; it ended if it is still missing a grace later.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub missing: Option<EpochMs>,
     /// How it ended, if it did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ended: Option<BindingEnd>,
@@ -103,6 +106,11 @@ pub enum EndReason {
 const FORMER: &str = "former";
 
 impl Binding {
+    /// Whether both are of one conversation.
+    pub fn is_same(&self, other: &Self) -> bool {
+        self.kind == other.kind && self.id == other.id
+    }
+
     /// Reads whatever a record holds: a part that can't be read costs no other.
     fn of(value: Value) -> Self {
         let Value::Object(object) = value else { return Self { extra: one_field(FORMER, value), ..Self::default() } };

@@ -20,7 +20,7 @@ pub use binding::{Binding, BindingEnd, BoundProcess, EndReason, Source};
 pub use generation::Generation;
 pub use hint::Hint;
 pub use ids::{Ids, is_id};
-pub use journal::JournalEntry;
+pub use journal::{BindingEntry, JournalEntry};
 pub use layout::{Cell, LARGEST, Layout, Split};
 pub use outcome::{Outcome, OutcomeStatus, in_one_line, went_well};
 pub use plan::{Action, Plan, ServerReport, ServerState, Step};

@@ -2,6 +2,7 @@
 //!
 //! All of it is pure but [`take`], which looks, decides and writes.
 
+mod binding;
 mod closing;
 mod journal;
 mod matching;
@@ -9,16 +10,19 @@ mod observe;
 mod pristine;
 mod programs;
 mod project;
+mod report;
 mod take;
 #[cfg(test)]
 mod tests;
 mod windows;
 
+pub use binding::Processes;
 pub use closing::{Endings, Keep, bury, bury_deleted, expires_at, purge};
 pub use observe::{Changes, Rules, Tags, observe};
 pub use pristine::MOVED_ASIDE;
 pub use programs::is_named;
 pub use project::{line_to_bring_back, of as project_of};
+pub use report::report;
 pub use take::{
     ANSWER_LIMIT, INTERVAL, RandomIds, Recorded, Settings, add_programs, add_projects, decide, is_still_unused, look, now, record,
     record_after, stuck_generations,

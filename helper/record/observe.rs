@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::binding::Processes;
 use super::closing::{Keep, Ripeness, apply_hints, bury, close_missing, purge, ripen};
 use super::matching::{Match, match_sessions};
 use super::pristine::{self, Verdict};
@@ -22,6 +23,8 @@ pub struct Rules {
     pub stuck: Vec<Generation>,
     /// The programs whose argv is recorded, by name.
     pub programs: Vec<String>,
+    /// The agents in the panes.
+    pub processes: Processes,
 }
 
 /// Stable ids to put on living objects: a live id and a stable one each.
@@ -315,5 +318,6 @@ fn earliest_mark(state: &State, seen: &Observation, rules: &Rules) -> Option<Epo
             }
         }
     }
-    earliest.map(|at| at + rules.grace)
+    let agents = state.shells.iter().flat_map(Shell::panes).filter_map(|pane| pane.agent.as_ref()?.missing);
+    earliest.into_iter().chain(agents).min().map(|at| at + rules.grace)
 }

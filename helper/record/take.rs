@@ -1,14 +1,18 @@
 //! A look with its effects: ask the server, decide, write, put the ids on what lives.
 
+use std::collections::HashMap;
 use std::time::Duration;
 
+use super::binding::Processes;
 use super::closing::Keep;
 use super::observe::{Changes, Rules, observe};
 use super::pristine::Verdict;
 use super::{journal, pristine, project};
-use crate::agents::process;
+use crate::agents::catalog::Catalog;
+use crate::agents::integration::Integration;
+use crate::agents::{evidence, process};
 use crate::error::{Error, Result};
-use crate::model::{Bootstrap, EpochMs, Generation, Hint, Ids, Observation, Screen, SeenSession, State};
+use crate::model::{Binding, Bootstrap, BoundProcess, EpochMs, Generation, Hint, Ids, Observation, Screen, SeenPane, SeenSession, State};
 use crate::store::{Config, Level, Lock, Recreate, Store};
 use crate::tmux::{Purpose, Server, inspect_again};
 
@@ -130,8 +134,37 @@ pub fn decide(server: &Server, config: &Config, old: State, seen: &Observation, 
         ignored: Box::new(move |name| ignored.ignores(name)),
         stuck: stuck_generations(&old, Some(&seen.generation)),
         programs: config.programs.clone(),
+        processes: processes(config, &old, seen),
     };
     observe(old, seen, hints, screen.as_ref(), &rules, ids)
+}
+
+/// The agents in the panes. Only what is in the foreground, or a pane's own program, is looked at.
+fn processes(config: &Config, old: &State, seen: &Observation) -> Processes {
+    let panes = seen.sessions.iter().flat_map(|session| &session.windows).flat_map(|window| &window.panes);
+    let busy: Vec<&SeenPane> = panes.filter(|pane| pane.foreground > 0).collect();
+    let mut agents = HashMap::new();
+    if !busy.is_empty() {
+        let (catalog, _) = Catalog::with(&config.agents);
+        let mut bound: HashMap<&str, &Binding> = HashMap::new();
+        for shell in &old.shells {
+            for pane in shell.panes() {
+                let Some(binding) = &pane.agent else { continue };
+                bound.insert(&pane.id, binding);
+                if shell.lives_in(&seen.generation) {
+                    bound.insert(&pane.tmux, binding);
+                }
+            }
+        }
+        for pane in busy {
+            let old = bound.get(pane.tag.as_str()).or_else(|| bound.get(pane.id.as_str())).copied();
+            if let Some(agent) = evidence::look(&catalog, pane.foreground, &pane.title, old, now()) {
+                agents.insert(pane.id.clone(), agent);
+            }
+        }
+    }
+    let alive = |process: &BoundProcess| process::start_time(process.pid) == Some(process.start_time);
+    Processes { agents, alive: Box::new(alive), tells_end: Box::new(Integration::tells_end) }
 }
 
 /// The screen of the session that may be pristine, unless it is recorded already.
@@ -189,7 +222,9 @@ pub fn record_after(
     let changes = decide(server, config, prepared, &seen, &hints, &mut RandomIds);
     let written = store.save(held, &loaded, &changes.state, now())?;
     if written {
-        if let Err(error) = store.add_to_journal(held, &journal::entries(&loaded.state, &changes.state, now())) {
+        let directories = store.add_to_journal(held, &journal::entries(&loaded.state, &changes.state, now()));
+        let conversations = store.add_to_journal(held, &journal::conversations(&loaded.state, &changes.state, now()));
+        if let Err(error) = directories.and(conversations) {
             store.log(Level::Error, "journal", &error.message);
         }
     }

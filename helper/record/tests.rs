@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 
+use super::binding::Processes;
 use super::closing::Keep;
 use super::observe::{Changes, Rules, observe};
 use crate::model::*;
@@ -27,6 +28,7 @@ fn rules(now: EpochMs) -> Rules {
         ignored: Box::new(|name| name.starts_with("tmp-")),
         stuck: Vec::new(),
         programs: vec!["vim".into()],
+        processes: Processes::default(),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::binding::look_at;
 use super::closing::{Ripeness, ripen};
 use super::observe::{Rules, Tags};
 use super::programs::recorded_argv;
@@ -197,7 +198,7 @@ impl<'a> Known<'a> {
             Some(old) => old.argv.clone(),
             None => named,
         };
-        Pane {
+        let mut merged = Pane {
             id: id.to_owned(),
             tmux: pane.id.clone(),
             index: pane.index,
@@ -214,7 +215,9 @@ impl<'a> Known<'a> {
             history: old.map(|old| old.history.clone()).unwrap_or_default(),
             gone: None,
             extra: old.map(|old| old.extra.clone()).unwrap_or_default(),
-        }
+        };
+        look_at(&mut merged, pane, &self.rules.processes, &self.seen.generation, self.rules.now, self.rules.grace);
+        merged
     }
 
     /// The session whose record holds the content of the window at live id `window`: the one that held it, if it is still

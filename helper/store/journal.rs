@@ -1,11 +1,12 @@
-//! The journal: every change of a working directory, one JSON line each, the oldest given up when there are too many.
+//! The journal: every change of a working directory or of a conversation, one JSON line each, the oldest given up when there are too many.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use serde::Serialize;
+
 use super::files::{Disk, open_append, replace};
 use crate::error::Result;
-use crate::model::JournalEntry;
 
 /// At this size the older half is given up.
 const MAX_BYTES: u64 = 1024 * 1024;
@@ -14,7 +15,7 @@ pub(super) fn path(dir: &Path) -> PathBuf {
     dir.join("journal.jsonl")
 }
 
-pub(super) fn add(dir: &Path, entries: &[JournalEntry]) -> Result<()> {
+pub(super) fn add(dir: &Path, entries: &[impl Serialize]) -> Result<()> {
     if entries.is_empty() {
         return Ok(());
     }
@@ -54,7 +55,7 @@ fn compact(path: &Path) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Generation;
+    use crate::model::{Generation, JournalEntry};
 
     fn entry(at: u64) -> JournalEntry {
         let generation = Generation { boot: "b".into(), pid: 1, start_time: 1, process_start: None };

@@ -22,7 +22,7 @@ pub use load::{Loaded, Source};
 pub use lock::{Lock, Turn};
 
 use crate::error::Result;
-use crate::model::{Hint, JournalEntry, State};
+use crate::model::{Hint, State};
 
 /// The user's home.
 ///
@@ -133,7 +133,7 @@ impl Store {
     ///
     /// # Errors
     /// The folder can't be written.
-    pub fn add_to_journal(&self, _held: &Lock, entries: &[JournalEntry]) -> Result<()> {
+    pub fn add_to_journal(&self, _held: &Lock, entries: &[impl serde::Serialize]) -> Result<()> {
         journal::add(&self.dir, entries)
     }
 

@@ -138,11 +138,11 @@ fn short() -> Failure {
     Failure::Other("the server's answer is not whole: it may be ending".to_owned())
 }
 
-fn text(field: &[u8]) -> String {
+pub(super) fn text(field: &[u8]) -> String {
     String::from_utf8_lossy(field).into_owned()
 }
 
-fn number<T: std::str::FromStr>(field: &[u8]) -> Option<T> {
+pub(super) fn number<T: std::str::FromStr>(field: &[u8]) -> Option<T> {
     std::str::from_utf8(field).ok()?.parse().ok()
 }
 

@@ -38,16 +38,20 @@ impl Server {
         if let Some(label) = label {
             return Self::labelled(label, program);
         }
-        match std::env::var("TMUX").ok().as_deref().and_then(parse_tmux_variable) {
-            // `tmux -S ./x` leaves a path that counts from the server's own directory.
-            Some((socket, pid)) => Ok(Self {
-                socket: normal(&process::directory(pid).map_or(socket.clone(), |dir| dir.join(&socket))),
-                label: None,
-                via: Via::Inside(pid),
-                program,
-            }),
-            None => Self::labelled("default", program),
-        }
+        Self::of_environment().map_or_else(|| Self::labelled("default", program), Ok)
+    }
+
+    /// The server that this process runs in.
+    pub fn of_environment() -> Option<Self> {
+        Self::of_variable(&std::env::var("TMUX").ok()?)
+    }
+
+    /// The server of a process with this `$TMUX`.
+    pub fn of_variable(value: &str) -> Option<Self> {
+        let (socket, pid) = parse_tmux_variable(value)?;
+        // `tmux -S ./x` leaves a path that counts from the server's own directory.
+        let socket = normal(&process::directory(pid).map_or(socket.clone(), |dir| dir.join(&socket)));
+        Some(Self { socket, label: None, via: Via::Inside(pid), program: find_program() })
     }
 
     fn labelled(label: &str, program: Option<PathBuf>) -> Result<Self> {

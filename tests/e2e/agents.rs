@@ -15,7 +15,7 @@ use super::support::{Said, World, is_alive, sidecar_path, wait_for, wait_or_tell
 const KEY: &str = "sk-ant-none-0000000000000000000000";
 
 /// The folder of the agents' programs.
-fn programs() -> PathBuf {
+pub fn programs() -> PathBuf {
     let fetched = || Path::new(env!("CARGO_MANIFEST_DIR")).join(".agents");
     let folder = std::env::var_os("SIDECAR_AGENTS").map_or_else(fetched, PathBuf::from).join("bin");
     for name in ["claude", "codex"] {
@@ -26,16 +26,21 @@ fn programs() -> PathBuf {
 
 /// A world in which the agents are set up: no first questions, a trusted folder to work in, a model on the loopback, and nothing else
 /// that they could reach.
-struct Agents {
-    world: World,
-    api: ModelApi,
+pub struct Agents {
+    pub world: World,
+    pub api: ModelApi,
     catalog: Catalog,
-    work: PathBuf,
+    pub work: PathBuf,
 }
 
 impl Agents {
-    fn new() -> Self {
-        let (world, api) = (World::bare(), ModelApi::start());
+    pub fn new() -> Self {
+        Self::in_world(World::bare())
+    }
+
+    /// The same in a world of its own settings.
+    pub fn in_world(world: World) -> Self {
+        let api = ModelApi::start();
         let work = world.folder("project");
         let claude = json!({
             "hasCompletedOnboarding": true, "theme": "dark", "numStartups": 5, "autoUpdates": false,
@@ -85,12 +90,12 @@ trust_level = "trusted"
         Self { world, api, catalog: Catalog::built_in(), work }
     }
 
-    fn agent(&self, kind: &str) -> &Agent {
+    pub fn agent(&self, kind: &str) -> &Agent {
         self.catalog.get(kind).unwrap()
     }
 
     /// What an agent needs in its environment besides that of the world.
-    fn variables(&self) -> Vec<(&'static str, String)> {
+    pub fn variables(&self) -> Vec<(&'static str, String)> {
         let path = format!("{}:/usr/local/bin:/usr/bin:/bin", programs().display());
         let mut variables = vec![
             ("PATH", path),
@@ -109,7 +114,7 @@ trust_level = "trusted"
     }
 
     /// Starts an agent with these words in a new session of this name.
-    fn start(&self, session: &str, program: &str, words: &[&str]) {
+    pub fn start(&self, session: &str, program: &str, words: &[&str]) {
         let mut args: Vec<String> = ["new-session", "-d", "-x", "140", "-y", "45", "-s", session, "-c"].map(str::to_owned).to_vec();
         args.push(self.work.display().to_string());
         for (name, value) in self.variables() {
@@ -121,19 +126,19 @@ trust_level = "trusted"
         self.world.tmux(args).ok();
     }
 
-    fn screen(&self, session: &str) -> String {
+    pub fn screen(&self, session: &str) -> String {
         self.world.tmux(["capture-pane", "-p", "-J", "-t", &format!("={session}:")]).out
     }
 
     #[track_caller]
-    fn wait_shown(&self, session: &str, text: &str) {
+    pub fn wait_shown(&self, session: &str, text: &str) {
         let told = || format!("'{text}' on the screen:\n{}", self.screen(session));
         wait_or_tell(told, || self.screen(session).contains(text).then_some(()));
     }
 
     /// Presses a key until this comes true: an agent in the middle of something takes it otherwise, or not at all.
     #[track_caller]
-    fn press_until<T>(&self, session: &str, key: &str, what: &str, mut done: impl FnMut() -> Option<T>) -> T {
+    pub fn press_until<T>(&self, session: &str, key: &str, what: &str, mut done: impl FnMut() -> Option<T>) -> T {
         let told = || format!("{what}; on the screen:\n{}", self.screen(session));
         let mut looks = 0_u32;
         wait_or_tell(told, || {
@@ -148,7 +153,7 @@ trust_level = "trusted"
 
     /// Types a prompt and waits for its answer.
     #[track_caller]
-    fn say(&self, session: &str, prompt: &str, answer: &str) {
+    pub fn say(&self, session: &str, prompt: &str, answer: &str) {
         self.world.tmux(["send-keys", "-t", &format!("={session}:"), "-l", prompt]).ok();
         self.wait_shown(session, prompt);
         // Codex takes text and Enter that come in one burst for something pasted.
@@ -167,7 +172,7 @@ trust_level = "trusted"
     }
 
     /// Runs `sidecar WORDS`, called by a name in this world that its hooks then call, as the user of the agents would.
-    fn sidecar(&self, words: &[&str]) -> Said {
+    pub fn sidecar(&self, words: &[&str]) -> Said {
         let link = self.helper();
         if !link.exists() {
             std::fs::create_dir_all(link.parent().unwrap()).unwrap();
@@ -178,12 +183,12 @@ trust_level = "trusted"
         Said::of(&command.output().unwrap())
     }
 
-    fn helper(&self) -> PathBuf {
+    pub fn helper(&self) -> PathBuf {
         self.world.work().parent().unwrap().join("bin/sidecar")
     }
 
     /// Puts a program in the helper's place that writes down what it was called with, and calls the helper.
-    fn overhear(&self) {
+    pub fn overhear(&self) {
         let log = self.log();
         let script = format!(
             "#!/bin/sh\nreport=$(cat)\nprintf '%s %s\\n' \"$4\" \"$report\" >>'{}'\nprintf %s \"$report\" | exec '{}' \"$@\"\n",
@@ -196,12 +201,12 @@ trust_level = "trusted"
         Said::of(&write.output().unwrap()).ok();
     }
 
-    fn log(&self) -> PathBuf {
+    pub fn log(&self) -> PathBuf {
         self.world.work().parent().unwrap().join("reports")
     }
 
     /// The reports so far of an agent's event.
-    fn reports(&self, kind: &str, event: &str) -> Vec<Value> {
+    pub fn reports(&self, kind: &str, event: &str) -> Vec<Value> {
         let text = std::fs::read_to_string(self.log()).unwrap_or_default();
         let of_kind = text.lines().filter_map(|line| line.strip_prefix(&format!("{kind} ")));
         let reports = of_kind.map(|report| serde_json::from_str::<Value>(report).unwrap_or_else(|error| panic!("{error}: {report}")));
@@ -209,13 +214,13 @@ trust_level = "trusted"
     }
 
     #[track_caller]
-    fn wait_report(&self, kind: &str, event: &str) -> Value {
+    pub fn wait_report(&self, kind: &str, event: &str) -> Value {
         let told = || format!("a report of {event}; there are:\n{}", std::fs::read_to_string(self.log()).unwrap_or_default());
         wait_or_tell(told, || self.reports(kind, event).pop())
     }
 
     /// The transcripts of a conversation, where the catalog says that they lie.
-    fn transcripts(&self, kind: &str, id: &str) -> Vec<PathBuf> {
+    pub fn transcripts(&self, kind: &str, id: &str) -> Vec<PathBuf> {
         let agent = self.agent(kind);
         let pattern = agent.transcripts.replace("{id}", id);
         let mut found = vec![self.world.home().join(&agent.home.folder)];
@@ -228,7 +233,7 @@ trust_level = "trusted"
     }
 
     /// Goes on with a conversation as its recorded flags say, in a new session.
-    fn resume(&self, session: &str, kind: &str, kept: &[RawText], id: &str) {
+    pub fn resume(&self, session: &str, kind: &str, kept: &[RawText], id: &str) {
         let agent = self.agent(kind);
         let words: Vec<String> = flags::resume(agent, kept, id).unwrap().iter().map(|word| word.display().into_owned()).collect();
         self.start(session, &agent.programs[0], &words.iter().map(String::as_str).collect::<Vec<_>>());

@@ -9,6 +9,7 @@
 )]
 
 mod agents;
+mod capture;
 mod closing;
 mod crash;
 mod death;

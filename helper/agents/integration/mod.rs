@@ -150,6 +150,11 @@ impl<'a> Integration<'a> {
         HOOKS.iter().any(|hook| hook.kind == agent.kind)
     }
 
+    /// Whether an agent of this kind, with our hook, tells when the user ends it.
+    pub fn tells_end(kind: &str) -> bool {
+        HOOKS.iter().any(|hook| hook.kind == kind && hook.events.contains(&"SessionEnd"))
+    }
+
     /// Every one that there is.
     ///
     /// # Errors

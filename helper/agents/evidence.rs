@@ -1,0 +1,213 @@
+//! What tells of a conversation without a hook: the agent's own list of its sessions, the arguments of its process, the title of its
+//! pane; and what else a binding holds.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use wildmatch::WildMatch;
+
+use super::catalog::{Agent, Catalog};
+use super::daemon::id_in;
+use super::flags::Run;
+use super::lineage::{AgentProcess, agent_at};
+use super::process;
+use crate::model::{Binding, EpochMs, RawText, Source};
+
+/// A session's file holds a few hundred bytes.
+const LONGEST_FILE: u64 = 64 * 1024;
+
+/// An agent in a pane, as it is seen without its help.
+#[derive(Clone, Debug)]
+pub struct SeenAgent {
+    /// Its process.
+    pub agent: AgentProcess,
+    /// The directory that it is in.
+    pub dir: Option<RawText>,
+    /// Its configuration directory, where that is not the default one.
+    pub config_dir: Option<RawText>,
+    /// Its conversation, where anything tells it.
+    pub told: Option<Told>,
+}
+
+/// What tells of a conversation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Told {
+    /// Its id.
+    pub id: String,
+    /// What told.
+    pub source: Source,
+    /// Of when that is.
+    pub at: EpochMs,
+    /// Its transcript, if it is there: then there was a prompt.
+    pub transcript: Option<RawText>,
+}
+
+/// The agent at `pid`, if it holds a conversation. `title` is that of its pane, `old` what the pane is bound to.
+pub fn look(catalog: &Catalog, pid: i32, title: &str, old: Option<&Binding>, now: EpochMs) -> Option<SeenAgent> {
+    let process = agent_at(catalog, pid).filter(|agent| matches!(agent.run, Run::Conversation(_)))?;
+    let agent = catalog.get(&process.kind)?;
+    let config_dir = config_dir(agent, pid);
+    let folder = config_dir.as_ref().map(|dir| dir.as_path().to_owned()).or_else(|| default_folder(agent));
+    let told = folder.and_then(|folder| told(agent, &process, &folder, title, old, now));
+    let dir = process::directory(pid).map(RawText::from);
+    Some(SeenAgent { agent: process, dir, config_dir, told })
+}
+
+fn told(agent: &Agent, process: &AgentProcess, folder: &Path, title: &str, old: Option<&Binding>, now: EpochMs) -> Option<Told> {
+    let (id, source, at) = by_sessions(agent, process, folder)
+        .map(|(id, at)| (id, Source::Sessions, at))
+        .or_else(|| by_title(agent, folder, title, old).map(|id| (id, Source::Title, now)))
+        .or_else(|| match &process.run {
+            Run::Conversation(Some(id)) => Some((id.clone(), Source::Argv, process::epoch_ms(process.start_time)?)),
+            _ => None,
+        })?;
+    // Looked for until it is there once.
+    let known = old.filter(|old| old.id == id && old.kind == agent.kind && old.prompted);
+    let transcript = match known {
+        Some(known) => known.transcript.clone(),
+        None => transcript(agent, folder, &id).map(RawText::from),
+    };
+    Some(Told { id, source, at, transcript })
+}
+
+/// Its configuration directory, where its environment names another one than the default one.
+pub fn config_dir(agent: &Agent, pid: i32) -> Option<RawText> {
+    let set = process::variable(pid, &agent.home.variable).filter(|_| !agent.home.variable.is_empty())?;
+    let other = default_folder(agent).is_none_or(|default| default != set.as_path());
+    (set.as_path().is_absolute() && other).then_some(set)
+}
+
+/// The configuration directory that it has by itself.
+pub fn default_folder(agent: &Agent) -> Option<PathBuf> {
+    crate::store::home().ok().map(|home| home.join(&agent.home.folder))
+}
+
+/// Claude Code lists each process with its conversation. Older versions don't follow when it changes; those don't tell when the
+/// process started either.
+fn by_sessions(agent: &Agent, process: &AgentProcess, folder: &Path) -> Option<(String, EpochMs)> {
+    if agent.kind != "claude" {
+        return None;
+    }
+    let path = folder.join(format!("sessions/{}.json", process.pid));
+    if fs_err::metadata(&path).ok()?.len() > LONGEST_FILE {
+        return None;
+    }
+    session_of(agent, process, &fs_err::read(&path).ok()?)
+}
+
+fn session_of(agent: &Agent, process: &AgentProcess, text: &[u8]) -> Option<(String, EpochMs)> {
+    let session: Value = serde_json::from_slice(text).ok()?;
+    let started = session["procStart"].as_str()?.parse::<u64>().ok()?;
+    let own = started == process.start_time && session["pid"].as_i64() == Some(i64::from(process.pid));
+    let interactive = session["entrypoint"].as_str().is_none_or(|entry| entry == "cli");
+    let id = session["sessionId"].as_str().filter(|id| own && interactive && agent.is_id(id))?;
+    Some((id.to_owned(), session["updatedAt"].as_u64().or_else(|| session["startedAt"].as_u64()).unwrap_or(0)))
+}
+
+/// A title may show only the beginning of an id; the rest is in the name of the transcript.
+fn by_title(agent: &Agent, folder: &Path, title: &str, old: Option<&Binding>) -> Option<String> {
+    if agent.kind != "codex" {
+        return None;
+    }
+    let shown = id_in(title)?;
+    if agent.is_id(shown) {
+        return Some(shown.to_owned());
+    }
+    if let Some(old) = old.filter(|old| old.kind == agent.kind && old.id.starts_with(shown)) {
+        return Some(old.id.clone());
+    }
+    let found = transcript(agent, folder, &format!("{shown}*"))?;
+    let stem = found.file_stem()?.to_str()?;
+    let id = stem.get(stem.len().checked_sub(36)?..)?;
+    (agent.is_id(id) && id.starts_with(shown)).then(|| id.to_owned())
+}
+
+/// The transcript of a conversation, where the catalog says that it lies, if it is there and holds anything.
+pub fn transcript(agent: &Agent, folder: &Path, id: &str) -> Option<PathBuf> {
+    find(folder, &agent.transcripts.replace("{id}", id))
+}
+
+fn find(folder: &Path, pattern: &str) -> Option<PathBuf> {
+    let (part, rest) = pattern.split_once('/').unwrap_or((pattern, ""));
+    let filled = |path: &Path| fs_err::metadata(path).is_ok_and(|data| data.is_file() && data.len() > 0);
+    let below = |path: PathBuf| if rest.is_empty() { filled(&path).then_some(path) } else { find(&path, rest) };
+    if !part.contains('*') {
+        return below(folder.join(part));
+    }
+    let wanted = WildMatch::new(part);
+    let entries = fs_err::read_dir(folder).ok()?.filter_map(|entry| Some(entry.ok()?.file_name()));
+    let mut names: Vec<_> = entries.filter(|name| wanted.matches(&name.to_string_lossy())).collect();
+    // Folders are named by dates or projects: of dates the newest is the likeliest.
+    names.sort_unstable_by(|a, b| b.cmp(a));
+    names.into_iter().find_map(|name| below(folder.join(name)))
+}
+
+/// The name of a Codex conversation, from the index that Codex keeps of them; the last line of an id is the present one.
+pub fn thread_name(folder: &Path, id: &str) -> Option<String> {
+    let path = folder.join("session_index.jsonl");
+    if fs_err::metadata(&path).ok()?.len() > 4 * 1024 * 1024 {
+        return None;
+    }
+    let text = fs_err::read_to_string(&path).ok()?;
+    let line = text.lines().rev().find(|line| line.contains(id))?;
+    let entry: Value = serde_json::from_str(line).ok()?;
+    (entry["id"] == id).then(|| entry["thread_name"].as_str().map(str::to_owned))?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ID: &str = "01a228e7-fac2-7180-b353-a6ead433a7ba";
+
+    fn process(kind: &str) -> AgentProcess {
+        AgentProcess {
+            pid: 7,
+            start_time: 51394,
+            kind: kind.into(),
+            run: Run::Conversation(None),
+            kept: Some(Vec::new()),
+            args: Some(Vec::new()),
+            wrapper: false,
+        }
+    }
+
+    #[test]
+    fn a_session_file_is_believed_of_its_own_process_alone() {
+        let catalog = Catalog::built_in();
+        let claude = catalog.get("claude").unwrap();
+        let good = serde_json::json!({ "pid": 7, "sessionId": ID, "procStart": "51394", "entrypoint": "cli", "updatedAt": 9 });
+        let of = |file: &Value| session_of(claude, &process("claude"), file.to_string().as_bytes());
+        assert_eq!(of(&good), Some((ID.to_owned(), 9)));
+        for (key, value) in [
+            ("pid", 8.into()),
+            ("sessionId", "x".into()),
+            ("sessionId", Value::Null),
+            ("procStart", "51395".into()),
+            ("procStart", Value::Null),
+            ("entrypoint", "sdk-cli".into()),
+        ] {
+            let mut bad = good.clone();
+            bad[key] = value;
+            assert_eq!(of(&bad), None, "{key}");
+        }
+        assert_eq!(session_of(claude, &process("claude"), b"{"), None);
+    }
+
+    #[test]
+    fn a_title_that_is_cut_off_is_made_whole_by_the_transcript_or_tells_nothing() {
+        let home = tempfile::tempdir().unwrap();
+        let catalog = Catalog::built_in();
+        let codex = catalog.get("codex").unwrap();
+        let title = format!("{}...", &ID[..29]);
+        assert_eq!(by_title(codex, home.path(), &title, None), None);
+        let bound = Binding { kind: "codex".into(), id: ID.into(), ..Binding::default() };
+        assert_eq!(by_title(codex, home.path(), &title, Some(&bound)).as_deref(), Some(ID));
+        let folder = home.path().join("sessions/2026/11/29");
+        fs_err::create_dir_all(&folder).unwrap();
+        std::os::unix::fs::symlink("/etc/hostname", folder.join(format!("rollout-2026-11-29T15-10-12-{ID}.jsonl"))).unwrap();
+        assert_eq!(by_title(codex, home.path(), &title, None).as_deref(), Some(ID));
+        assert_eq!(by_title(codex, home.path(), "web", None), None);
+        assert_eq!(by_title(catalog.get("claude").unwrap(), home.path(), &title, None), None);
+    }
+}
