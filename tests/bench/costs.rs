@@ -31,6 +31,41 @@ fn main() {
     for records in [10, 100, 1000] {
         menus(records, 30);
     }
+    for records in [1, 100, 1000] {
+        reports(records, 60);
+    }
+}
+
+/// A report of an agent's prompt as a whole process, beside the one call of tmux that it can't do without. A script that is called as
+/// Claude Code is stands for the agent: it reports, and tells how long that took.
+fn reports(records: usize, rounds: usize) {
+    let world = World::bare();
+    std::fs::write(world.home().join(".tmux.conf"), QUIET).unwrap();
+    let folder = world.folder("@anthropic-ai/claude-code");
+    let (script, log) = (folder.join("cli.js"), world.home().join("times"));
+    let payload = r#"{"hook_event_name":"UserPromptSubmit","session_id":"01a228e7-fac2-7180-b353-a6ead433a7ba","cwd":"/"}"#;
+    let text = format!(
+        "const {{ spawnSync: run }} = require('child_process');\nconst time = (program, words) => {{ const began = process.hrtime.bigint(); \
+         run(program, words, {{ input: '{payload}' }}); return Number(process.hrtime.bigint() - began); }};\n\
+         const all = []; for (let n = 0; n < {rounds}; n++) all.push([time('tmux', ['list-panes', '-a']), \
+         time('{sidecar}', ['agent', 'report-session', '--kind', 'claude', '--hook-stdin'])]);\n\
+         require('fs').writeFileSync('{log}.new', JSON.stringify(all)); require('fs').renameSync('{log}.new', '{log}');\n\
+         setInterval(() => {{}}, 1000);\n",
+        sidecar = sidecar_path(),
+        log = log.display()
+    );
+    std::fs::write(&script, text).unwrap();
+    world.tmux(["new-session", "-d", "-s", "first"]).ok();
+    world.look();
+    multiply(&world, records);
+    world.tmux(["new-session", "-d", "-s", "agent", "node", script.to_str().unwrap()]).ok();
+    let times = support::wait_for("the reports", || std::fs::read_to_string(&log).ok());
+    let times: Vec<(u64, u64)> = serde_json::from_str(&times).unwrap();
+    let bound = world.state().to_string().contains("01a228e7-fac2-7180-b353-a6ead433a7ba");
+    assert!(bound, "it was recorded: {}", world.log());
+    let (alone, ours): (Vec<Duration>, Vec<Duration>) =
+        times.into_iter().map(|(alone, ours)| (Duration::from_nanos(alone), Duration::from_nanos(ours))).unzip();
+    report(&format!("an agent's report, {records} records"), 2, (median(alone), median(ours)), None);
 }
 
 /// The commands that make `count` sessions of two windows with two and three panes: 5 panes a session.

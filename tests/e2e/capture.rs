@@ -101,8 +101,10 @@ fn three_agents_in_one_directory_are_told_apart_and_each_ends_in_its_own_way() {
     agents.press_until("three", "C-c", "a second question", || agents.screen("three").contains("again to exit").then_some(()));
     agents.press_until("three", "C-c", "the end", || (agents.pane("three")["agent"]["ended"]["reason"] == "user").then_some(()));
     assert_eq!(agents.pane("three")["agent"]["id"], ids[2]);
+    // The journal is written right behind the record.
+    let ends = || agents.changes().iter().filter(|what| *what == "ended by the user").count();
+    wait_or_tell(|| format!("two ends: {:?}", agents.changes()), || (ends() == 2).then_some(()));
     let changes = agents.changes();
-    assert_eq!(changes.iter().filter(|what| *what == "ended by the user").count(), 2, "{changes:?}");
     assert!(ids.iter().all(|id| changes.contains(&format!("bound to claude {id}"))), "{changes:?}");
 }
 
