@@ -85,6 +85,11 @@ pub(super) fn look_at(pane: &mut Pane, seen: &SeenPane, processes: &Processes, g
     }
 }
 
+/// What is seen may be a moment behind what a hook told, but not behind what was seen before.
+fn slack(source: Source) -> EpochMs {
+    if source == Source::Hook { SLACK } else { 0 }
+}
+
 fn learn(pane: &mut Pane, seen: &SeenAgent, generation: &Generation) {
     let Some(told) = &seen.told else { return };
     let process = BoundProcess { pid: seen.agent.pid, start_time: seen.agent.start_time, generation: generation.clone() };
@@ -116,7 +121,7 @@ fn learn(pane: &mut Pane, seen: &SeenAgent, generation: &Generation) {
                 old.dir = new.dir;
             }
         }
-        Some(old) if old.process == new.process && told.at <= old.reported.saturating_add(SLACK) => {}
+        Some(old) if old.process == new.process && told.at <= old.reported.saturating_add(slack(old.source)) => {}
         _ => bind(pane, new),
     }
 }

@@ -84,8 +84,11 @@ fn three_agents_in_one_directory_are_told_apart_and_each_ends_in_its_own_way() {
         let bound = agents.pane(name)["agent"].clone();
         assert_eq!(bound["id"], *id, "{name}");
         assert_eq!((bound["source"].as_str(), bound["flags"][0].as_str()), (Some("hook"), Some("--model=sonnet")));
-        let transcript = std::fs::read_to_string(bound["transcript"].as_str().unwrap()).unwrap();
-        assert!(transcript.contains(&format!("hello from {name}")));
+        // The agent writes it when it likes.
+        let holds = || {
+            std::fs::read_to_string(bound["transcript"].as_str().unwrap()).is_ok_and(|text| text.contains(&format!("hello from {name}")))
+        };
+        wait_for("the transcript", || holds().then_some(()));
         let dir = agents.work.to_str();
         assert_eq!((bound["dir"].as_str(), bound["launchDir"].as_str()), (dir, dir));
     }
