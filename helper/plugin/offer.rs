@@ -104,12 +104,14 @@ impl Plugin<'_> {
             return Ok(());
         }
         let shown = menus.restore(0);
-        if !matches!(shown, Ok(Drawn::Yes | Drawn::Unknown)) {
-            // It left before it was shown anything, is too small, or looks at a popup. Whoever comes next is asked.
-            self.move_offer(Offer::Done, Offer::Pending)?;
-        }
-        if let Ok(Drawn::No) = shown {
-            menus.say(&format!("{} to restore: sidecar menu restore", count(waiting, "shell")));
+        match shown {
+            // A key that was typed ahead looks the same as a popup: the offer is not made twice, and a message is not missed.
+            Ok(Drawn::No) => menus.say(&format!("{} to restore: sidecar menu restore", count(waiting, "shell"))),
+            Ok(_) => {}
+            // It left before it was shown anything: whoever comes next is asked.
+            Err(_) => {
+                self.move_offer(Offer::Done, Offer::Pending)?;
+            }
         }
         shown.map(drop)
     }

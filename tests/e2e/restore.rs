@@ -140,10 +140,11 @@ fn destroy_unattached_is_the_users_again_after_the_first_client() {
 
 #[test]
 fn a_server_whose_own_directory_is_gone_opens_the_right_ones() {
-    let world = World::bare();
+    let world = World::new(3600.0);
     let gone = world.folder("gone");
     make(&world, "web");
     world.look();
+    world.wait_as_it_is();
     let before = world.tree();
     world.crash();
     world.command("tmux").args(["new-session", "-d", "-s", "elsewhere", "-c", "/"]).current_dir(&gone).status().unwrap();
