@@ -132,11 +132,7 @@ pub fn program(pane: i32) -> Option<Program> {
     let is_ours = || data("").is_some_and(|data| data.uid() == nix::unistd::geteuid().as_raw());
     let on_terminal = |descriptor| data(descriptor).is_some_and(|data| data.rdev() == terminal);
     let whole = is_job && is_ours() && terminal != 0 && on_terminal("fd/0") && on_terminal("fd/1");
-    whole.then(|| Some(Program { argv: argv(leader)?, executable: executable(leader)?.into() }))?
-}
-
-fn executable(pid: i32) -> Option<PathBuf> {
-    fs_err::read_link(format!("/proc/{pid}/exe")).ok().map(without_deleted)
+    whole.then(|| Some(Program { argv: argv(leader)?, executable: without_deleted(exe(leader)?).into() }))?
 }
 
 /// Whether a process is a shell: by its executable, by its name, or by the dash with which tmux and login start one.
@@ -144,7 +140,7 @@ fn is_shell(pid: i32) -> bool {
     let known = |name: Option<&std::ffi::OsStr>| name.and_then(std::ffi::OsStr::to_str).is_some_and(|name| SHELLS.contains(&name));
     let name = argv(pid).and_then(|words| words.into_iter().next());
     name.is_some_and(|name| name.as_bytes().starts_with(b"-") || known(name.as_path().file_name()))
-        || known(executable(pid).as_deref().and_then(Path::file_name))
+        || known(exe(pid).map(without_deleted).as_deref().and_then(Path::file_name))
 }
 
 /// The file that it runs; ` (deleted)` stands behind one that was replaced.

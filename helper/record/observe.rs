@@ -23,6 +23,8 @@ pub struct Rules {
     pub stuck: Vec<Generation>,
     /// The programs whose argv is recorded, by name.
     pub programs: Vec<String>,
+    /// The agents' programs, by name: a command that only starts one is none of the user's.
+    pub agents: Vec<String>,
     /// The agents in the panes.
     pub processes: Processes,
 }

@@ -1,6 +1,6 @@
-//! The programs that the user named in `restore.programs`: whose argv is recorded, and which are started again.
+//! Programs by their names: those of `restore.programs`, whose argv is recorded and which are started again, and agents.
 
-use crate::model::{Program, RawText};
+use crate::model::{Program, RawText, Run};
 
 /// The argv to record of the program in front of a pane: empty unless it has one of these names.
 ///
@@ -18,6 +18,19 @@ pub(super) fn recorded_argv(program: Option<&Program>, programs: &[String]) -> V
 /// Whether the base name of a program, as its first word gives it, is one of these.
 pub fn is_named(program: &RawText, programs: &[String]) -> bool {
     program.as_path().file_name().is_some_and(|name| programs.iter().any(|listed| name == listed.as_str()))
+}
+
+/// Whether a command does nothing but start one of these programs.
+pub(super) fn only_starts(run: &Run, programs: &[String]) -> bool {
+    match run {
+        Run::Words(words) => words.first().is_some_and(|program| is_named(program, programs)),
+        Run::Line(line) => {
+            let line = line.display();
+            let program = line.split_ascii_whitespace().find(|word| *word != "exec");
+            !line.contains([';', '&', '|', '<', '>', '`', '$', '(', '\n'])
+                && program.is_some_and(|program| is_named(&program.into(), programs))
+        }
+    }
 }
 
 #[cfg(test)]
@@ -41,6 +54,22 @@ mod tests {
             ("/usr/bin/vim", &[]),
         ] {
             assert_eq!(argv(executable, words), [""; 0], "{words:?}");
+        }
+    }
+
+    #[test]
+    fn a_command_that_only_starts_an_agent_is_told_from_one_that_does_more() {
+        let agents = ["claude".to_owned()];
+        for (run, only) in [
+            (Run::Line("claude --resume 5".into()), true),
+            (Run::Line("exec /opt/bin/claude".into()), true),
+            (Run::Words(vec!["/opt/bin/claude".into(), "a; b".into()]), true),
+            (Run::Line("cd /x; claude".into()), false),
+            (Run::Line("claude && make".into()), false),
+            (Run::Line("".into()), false),
+            (Run::Words(vec!["env".into(), "claude".into()]), false),
+        ] {
+            assert_eq!(only_starts(&run, &agents), only, "{run:?}");
         }
     }
 }

@@ -134,9 +134,20 @@ pub fn decide(server: &Server, config: &Config, old: State, seen: &Observation, 
         ignored: Box::new(move |name| ignored.ignores(name)),
         stuck: stuck_generations(&old, Some(&seen.generation)),
         programs: config.programs.clone(),
+        agents: agent_programs(config, seen),
         processes: processes(config, &old, seen),
     };
     observe(old, seen, hints, screen.as_ref(), &rules, ids)
+}
+
+/// The programs of the agents, by name, where any pane has a command that might start one.
+fn agent_programs(config: &Config, seen: &Observation) -> Vec<String> {
+    let mut panes = seen.sessions.iter().flat_map(|session| &session.windows).flat_map(|window| &window.panes);
+    if panes.all(|pane| pane.run.is_none()) {
+        return Vec::new();
+    }
+    let (catalog, _) = Catalog::with(&config.agents);
+    catalog.agents().iter().flat_map(|agent| agent.programs.clone()).collect()
 }
 
 /// The agents in the panes. Only what is in the foreground, or a pane's own program, is looked at.

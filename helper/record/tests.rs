@@ -28,6 +28,7 @@ fn rules(now: EpochMs) -> Rules {
         ignored: Box::new(|name| name.starts_with("tmp-")),
         stuck: Vec::new(),
         programs: vec!["vim".into()],
+        agents: vec!["claude".into()],
         processes: Processes::default(),
     }
 }

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use super::binding::look_at;
 use super::closing::{Ripeness, ripen};
 use super::observe::{Rules, Tags};
-use super::programs::recorded_argv;
+use super::programs::{only_starts, recorded_argv};
 use crate::model::{Ids, Observation, Pane, SeenPane, SeenSession, SeenWindow, Shell, Window, is_id};
 
 /// Everything that windows and panes are recognised by.
@@ -187,7 +187,8 @@ impl<'a> Known<'a> {
         let logical_dir = pane.logical_dir.clone().filter(|_| to_come.is_none());
         let logical_dir = logical_dir.or_else(|| old.filter(|old| old.dir == dir).and_then(|old| old.logical_dir.clone()));
         // A restore shows the command in a shell's place, and it is still the user's to start again, whatever ran there since.
-        let (run, run_dir) = match (&pane.run, old) {
+        let own = pane.run.as_ref().filter(|run| !only_starts(run, &self.rules.agents));
+        let (run, run_dir) = match (own, old) {
             (Some(run), _) => (Some(run.clone()), Some(pane.start_dir.clone()).filter(|dir| !dir.is_empty())),
             (None, Some(old)) => (old.run.clone(), old.run_dir.clone()),
             (None, None) => (None, None),

@@ -1,7 +1,6 @@
 //! What a pane was started with: the default command, one of its own, or one of Sidecar's.
 
 use super::quote::words_from_shown;
-use crate::agents;
 use crate::model::{RawText, Run};
 
 /// Longest command that is kept, in bytes; what is longer counts as none rather than being cut.
@@ -29,7 +28,7 @@ pub(super) fn is_launching(argv: &[RawText]) -> bool {
 
 /// What a pane was started with, as tmux shows it.
 pub(super) enum Start {
-    /// The default command, or what counts as none: the default shell, an agent that a restore would resume.
+    /// The default command, or the default shell, which counts as none.
     Default,
     /// One of Sidecar's own.
     Own,
@@ -48,24 +47,10 @@ pub(super) fn read(shown: &[u8], default_command: &[u8], default_shell: &[u8]) -
     let is_shell = |word: &[u8]| word == default_shell || word == name(default_shell);
     match words.as_slice() {
         [line] if line == default_command || is_shell(line) => Start::Default,
-        [line] if is_agents_line(line) => Start::Default,
         [line] => Start::Run(Run::Line(line.as_slice().into())),
-        [program, ..] if is_agent(program) => Start::Default,
         [sh, _, _, own, ..] if sh == b"/bin/sh" && own == OWN_SHELL.as_bytes() => Start::Own,
         words => Start::Run(Run::Words(words.iter().map(|word| word.as_slice().into()).collect())),
     }
-}
-
-fn is_agent(program: &[u8]) -> bool {
-    let path = RawText::from(program);
-    path.as_path().file_name().and_then(|name| name.to_str()).is_some_and(agents::is_known)
-}
-
-/// Whether a line for the shell does nothing but start an agent.
-fn is_agents_line(line: &[u8]) -> bool {
-    let Ok(line) = std::str::from_utf8(line) else { return false };
-    let mut words = line.split_ascii_whitespace().skip_while(|word| *word == "exec");
-    !line.contains([';', '&', '|', '<', '>', '`', '$', '(', '\n']) && words.next().is_some_and(|word| is_agent(word.as_bytes()))
 }
 
 #[cfg(test)]
@@ -84,9 +69,6 @@ mod tests {
             (r#""exec \"\$SHELL\" -l""#, "default"),
             ("/usr/bin/zsh", "default"),
             ("zsh", "default"),
-            ("claude --resume 5", "default"),
-            (r#""exec claude --model x""#, "default"),
-            (r#""cd /x; claude""#, r#""cd /x; claude""#),
             ("/bin/bash", r#""/bin/bash""#),
             ("htop", r#""htop""#),
             ("/bin/sh -c x sidecar-pane /opt/sidecar pane start pn-1", "own"),
