@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::client::Failure;
 use super::clients::SeenClient;
-use super::quote::{arg, double_hash};
+use super::quote::{arg, double_hash, repeat_hashes};
 use super::server::Server;
 use super::version::Version;
 
@@ -145,20 +145,7 @@ pub fn menu_length(text: &str) -> usize {
 /// Text as a menu shows it as it is. It is expanded as a format, then drawn, where `#[` begins a style: a run of `#` before `[`
 /// passes the first and is halved by the second, any other is halved by both. A style follows the end of the text.
 fn menu_text(text: &str) -> Vec<u8> {
-    let mut out = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((&byte, after)) = rest.split_first() {
-        if byte != b'#' {
-            out.push(byte);
-            rest = after;
-            continue;
-        }
-        let run = rest.iter().take_while(|&&byte| byte == b'#').count();
-        let copies = if rest.get(run) == Some(&b'[') { 2 * run } else { 4 * run };
-        out.extend(std::iter::repeat_n(b'#', copies));
-        rest = &rest[run..];
-    }
-    out
+    repeat_hashes(text.as_bytes(), 2, 4)
 }
 
 /// The same for a message, whose text is a time format first.

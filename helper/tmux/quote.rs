@@ -22,6 +22,11 @@ pub fn arg(bytes: &[u8]) -> String {
 /// Makes text literal where tmux expands formats: `#` is doubled, but for a run of them right before `[`, which tmux copies as it
 /// is (it would begin a style where text is drawn).
 pub fn double_hash(bytes: &[u8]) -> Vec<u8> {
+    repeat_hashes(bytes, 1, 2)
+}
+
+/// Each run of `#` so many times: one right before `[`, and any other.
+pub(super) fn repeat_hashes(bytes: &[u8], before_bracket: usize, elsewhere: usize) -> Vec<u8> {
     let mut out = Vec::with_capacity(bytes.len());
     let mut rest = bytes;
     while let Some((&byte, after)) = rest.split_first() {
@@ -31,7 +36,7 @@ pub fn double_hash(bytes: &[u8]) -> Vec<u8> {
             continue;
         }
         let run = rest.iter().take_while(|&&byte| byte == b'#').count();
-        let copies = if rest.get(run) == Some(&b'[') { run } else { 2 * run };
+        let copies = if rest.get(run) == Some(&b'[') { before_bracket * run } else { elsewhere * run };
         out.extend(std::iter::repeat_n(b'#', copies));
         rest = &rest[run..];
     }

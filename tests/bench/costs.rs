@@ -97,6 +97,10 @@ fn looks(count: usize, rounds: usize) {
     std::fs::write(world.home().join(".tmux.conf"), QUIET).unwrap();
     let script = script_file(&world, &sessions(&world, count));
     world.tmux(["start-server", ";", "source-file", &script]).ok();
+    // As in a server with the plugin, whose timer comes in a day.
+    let day = 86_400_000;
+    let token = format!("{}.{day}.0a", sidecar::record::now() + day);
+    world.tmux(["set-environment", "-gh", "SIDECAR_TIMER", &token]).ok();
     world.look();
     settle(&world);
     let panes = count * 5;
