@@ -27,6 +27,7 @@ mod model_api;
 mod names;
 mod naming;
 mod offer;
+mod plugin_commands;
 mod pristine;
 mod programs;
 mod recording;

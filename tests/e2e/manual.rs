@@ -46,15 +46,6 @@ fn start<W: AsRef<std::ffi::OsStr>>(world: &World, words: &[W]) {
     world.look_anew();
 }
 
-/// Ends the server and restores; the restore must not fail.
-#[track_caller]
-fn crash_and_restore(world: &World) -> Value {
-    world.crash();
-    let said = world.sidecar(["session", "restore", "--json"]);
-    assert_eq!(said.code, 0, "{said:?}\n{}", world.log());
-    said.json()
-}
-
 /// What the user types first in a shell tells that it is one.
 #[track_caller]
 fn wait_shell(world: &World, target: &str) {
@@ -175,7 +166,7 @@ fn nothing_recorded_runs_without_the_enter_whatever_it_holds() {
             }
         }
         for round in 1..=3 {
-            crash_and_restore(&world);
+            world.crash_and_restore();
             world.sidecar(["session", "status"]).ok();
             world.sidecar(["shell", "list", "--all"]).ok();
             let windows = world.tmux(["list-windows", "-t", "=web", "-F", "#{window_index}"]).ok();
@@ -230,7 +221,7 @@ fn after_the_enter_every_word_arrives_as_it_was() {
         let wanted: Vec<u8> = odd.iter().flat_map(|word| [b"<", *word, b">"].concat()).collect();
         wait_for("the words", || (told(&world)? == wanted).then_some(()));
         forget_told(&world);
-        crash_and_restore(&world);
+        world.crash_and_restore();
         world.wait_shown("=web:", ASKS);
         assert_eq!(told(&world), None);
         world.press("=web:", &["Enter"]);
@@ -246,7 +237,7 @@ fn after_the_enter_a_line_is_read_by_the_shell_as_it_was() {
     let wanted = b"<a  b><$x><2><\\><it's>";
     wait_for("the words", || (told(&world)? == wanted).then_some(()));
     forget_told(&world);
-    crash_and_restore(&world);
+    world.crash_and_restore();
     world.wait_shown("=web:", ASKS);
     world.press("=web:", &["Enter"]);
     wait_for("the words again", || (told(&world)? == wanted).then_some(()));
@@ -257,7 +248,7 @@ fn what_is_shown_is_printable_and_bounded() {
     let world = world_without_timer(10.0);
     let line = format!("true \u{1b}[2J\u{7}\n\u{202e}{}; sleep 1000", "x".repeat(5000));
     start(&world, &[&line]);
-    crash_and_restore(&world);
+    world.crash_and_restore();
     world.wait_shown("=web:", ASKS);
     let screen = world.screen("=web:");
     assert!(screen.contains(r"true \u{1b}[2J\u{7}\n\u{202e}xxx"), "{screen}");
@@ -276,7 +267,7 @@ fn the_command_runs_where_it_was_started_or_not_at_all() {
     world.look_anew();
     for _ in 0..2 {
         forget_told(&world);
-        crash_and_restore(&world);
+        world.crash_and_restore();
         world.wait_shown("=web:", &format!("command, in {}:", world.folder("a").display()));
         assert_eq!(world.show("#{pane_current_path}"), sub);
         world.press("=web:", &["Enter"]);
@@ -401,7 +392,7 @@ fn the_command_stays_with_its_pane_through_any_number_of_crashes() {
         let (tree, recorded) = (world.tree(), without_live_ids(&world.state()["shells"][0]["windows"]));
         assert!(recorded[1].contains(r#""two  words","""#), "{recorded:?}");
         for round in 1..=3 {
-            let report = crash_and_restore(&world);
+            let report = world.crash_and_restore();
             let outcome = &report["outcomes"][0];
             assert_eq!((&outcome["status"], &outcome["reason"]), (&"restored".into(), &"restored".into()), "{version}");
             assert!(outcome["detail"].as_str().unwrap().contains("2 panes wait with their commands"), "{outcome}");
@@ -502,7 +493,7 @@ fn the_shell_that_is_left_is_the_one_that_tmux_opens() {
             world.configure(&format!("set -g @sidecar-interval 3600\n{options}\n"));
             std::fs::write(world.home().join(".zshrc"), "").unwrap();
             start(&world, &["exec sleep 1000"]);
-            crash_and_restore(&world);
+            world.crash_and_restore();
             world.wait_shown("=web:", ASKS);
             world.press("=web:", &[key]);
             if key == "Enter" {

@@ -1,17 +1,10 @@
 //! The start-up offer: a new server with something to restore asks once, or restores by itself.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::records::options;
-use super::support::{World, path_tmux, tmux_versions, wait_for, wait_or_tell};
+use super::support::{World, path_tmux, two_versions, wait_for, wait_or_tell};
 use super::terminal::Terminal;
-
-fn two_versions() -> Vec<PathBuf> {
-    let newest = tmux_versions().into_iter().map(|(_, folder)| folder).next_back();
-    let mut folders = vec![path_tmux()];
-    folders.extend(newest.filter(|folder| *folder != path_tmux()));
-    folders
-}
 
 /// A world in which these sessions died with their server, and none runs.
 fn dead(folder: &Path, names: &[&str], lines: &str) -> World {
@@ -23,15 +16,6 @@ fn dead(folder: &Path, names: &[&str], lines: &str) -> World {
     world.wait_recorded(names);
     world.crash();
     world
-}
-
-fn sessions(world: &World) -> Vec<String> {
-    world.tmux(["list-sessions", "-F", "#{session_name}"]).out.lines().map(str::to_owned).collect()
-}
-
-#[track_caller]
-fn wait_sessions(world: &World, wanted: &[&str]) {
-    wait_or_tell(|| format!("{wanted:?}: {:?}\n{}", sessions(world), world.log()), || (sessions(world) == wanted).then_some(()));
 }
 
 fn option(world: &World, name: &str) -> String {
@@ -85,7 +69,7 @@ fn all_that_died_comes_back_from_the_offer_and_the_unused_session_goes() {
         let terminal = Terminal::attach(&world, "new-session");
         terminal.wait_text("Restore · 2 shells");
         terminal.press(&["a"]);
-        wait_sessions(&world, &["api", "web"]);
+        world.wait_sessions(&["api", "web"]);
         terminal.wait_text("sidecar: 2 shells restored");
         wait_for("the status", || {
             (option(&world, "@sidecar_restorable") == "0" && option(&world, "@sidecar_status").is_empty()).then_some(())
@@ -111,13 +95,29 @@ fn of_two_clients_at_once_one_is_asked_and_one_restore_is_made() {
         wait_for("an offer", || clients.iter().any(&asked).then_some(()));
         world.wait_quiet();
         assert_eq!(clients.iter().filter(|terminal| asked(terminal)).count(), 1, "round {round}");
-        // One chooses while the other restores by a command of its own.
-        let asker = clients.iter().find(|terminal| asked(terminal)).unwrap();
-        asker.press(&["a"]);
+        // Both choose, one from the offer and one from its own key, while a command restores as well.
+        for terminal in clients.iter().filter(|terminal| !asked(terminal)) {
+            terminal.press(&["C-b"]);
+            terminal.type_text("R");
+            terminal.wait_text("Restore all shells");
+        }
+        for terminal in &clients {
+            terminal.press(&["a"]);
+        }
         world.sidecar(["session", "restore"]).ok();
-        wait_sessions(&world, &["api", "mine", "my", "web"]);
-        wait_or_tell(|| format!("{}\n{}", asker.text(), world.log()), || asker.text().contains("sidecar: ").then_some(()));
-        assert_eq!(sessions(&world), ["api", "mine", "my", "web"]);
+        world.wait_sessions(&["api", "mine", "my", "web"]);
+        // Each is told how it went; a message stands for seconds, so both are waited for at once.
+        let mut told = [false; 2];
+        wait_or_tell(
+            || format!("{}\n{}\n{}", clients[0].text(), clients[1].text(), world.log()),
+            || {
+                for (told, terminal) in told.iter_mut().zip(&clients) {
+                    *told |= terminal.text().contains("sidecar: ");
+                }
+                (told == [true; 2]).then_some(())
+            },
+        );
+        assert_eq!(world.sessions(), ["api", "mine", "my", "web"]);
         let restored = world.log().matches("restored (restored)").count();
         assert_eq!(restored, 2, "each shell once:\n{}", world.log());
     }
@@ -145,7 +145,7 @@ fn off_says_nothing_and_on_wins_over_the_configuration() {
             wait_for("the status", || (option(&world, "@sidecar_status") == "1 to restore").then_some(()));
             world.wait_quiet();
             assert!(!terminal.text().contains("Restore ·"), "{option_line} {config}");
-            assert_eq!(sessions(&world), ["mine"]);
+            assert_eq!(world.sessions(), ["mine"]);
         }
     }
 }
@@ -170,14 +170,14 @@ fn auto_restores_without_a_client_but_not_what_was_closed_with_its_server() {
         world.wait_gone(second);
         conf("auto");
         world.tmux(["new-session", "-d", "-s", "mine"]).ok();
-        wait_sessions(&world, &["api", "mine", "web"]);
+        world.wait_sessions(&["api", "mine", "web"]);
         let terminal = Terminal::attach(&world, "attach -t mine");
         terminal.wait_text("sidecar: 2 shells restored");
         let now = world.tree();
         for line in before.lines() {
             assert!(now.contains(line), "{line}\n{now}");
         }
-        assert_eq!(sessions(&world), ["api", "mine", "web"], "what was closed stays closed");
+        assert_eq!(world.sessions(), ["api", "mine", "web"], "what was closed stays closed");
         wait_for("the status", || (option(&world, "@sidecar_restorable") == "1").then_some(()));
         wait_for("the next round", || (!world.store().unwrap().join("automatic").exists()).then_some(()));
     }
@@ -207,12 +207,12 @@ fn after_three_failures_in_a_row_nothing_is_restored_automatically() {
     world.tmux(["new-session", "-d", "-s", "mine"]).ok();
     let waiting = || world.tmux(["show-hooks", "-g"]).out;
     wait_for("the message", || waiting().contains("the automatic restore failed 3 times in a row and is off").then_some(()));
-    assert_eq!((sessions(&world), count().trim().trim_end_matches(" well")), (vec!["mine".to_owned()], "3"));
+    assert_eq!((world.sessions(), count().trim().trim_end_matches(" well")), (vec!["mine".to_owned()], "3"));
     // Once a restore went well, the automatic one is on again.
     std::fs::remove_file(&trap).unwrap();
     world.sidecar(["session", "restore"]).ok();
     assert_eq!(count(), "");
     world.crash();
     world.tmux(["new-session", "-d", "-s", "more"]).ok();
-    wait_for("the restore", || sessions(&world).contains(&"api".to_owned()).then_some(()));
+    wait_for("the restore", || world.sessions().contains(&"api".to_owned()).then_some(()));
 }

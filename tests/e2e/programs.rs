@@ -48,14 +48,6 @@ fn tmux_of(world: &World) -> PathBuf {
 }
 
 #[track_caller]
-fn crash_and_restore(world: &World) -> Value {
-    world.crash();
-    let said = world.sidecar(["session", "restore", "--json"]);
-    assert_eq!(said.code, 0, "{said:?}\n{}", world.log());
-    said.json()
-}
-
-#[track_caller]
 fn wait_shell(world: &World) {
     // Keys that come while Sidecar is in the pane still are its own.
     wait_for("a shell of the user's", || {
@@ -99,7 +91,7 @@ fn a_named_program_comes_back_with_every_word_as_it_was() {
         assert_eq!((&recorded[0], &recorded[3], &recorded[15]), (&json!("tail"), &json!(""), &json!({ "hex": "fffe" })), "{version}");
         let tree = world.tree();
         for round in 1..=3 {
-            crash_and_restore(&world);
+            world.crash_and_restore();
             // What was recorded stays while the program is still to come.
             assert_eq!(argv(&world), recorded, "{version}, round {round}");
             world.wait_in_front("=web:", &words);
@@ -148,7 +140,7 @@ fn the_users_own_shell_finds_the_program_and_is_left_afterwards() {
         type_line(&world, &[line.as_bytes(), bytes].concat());
         world.wait_in_front("=web:", words);
         let recorded = argv(&world);
-        crash_and_restore(&world);
+        world.crash_and_restore();
         world.wait_in_front("=web:", words);
         assert_eq!(world.show("#{pane_current_path}"), dir.display().to_string(), "{shell}: in the pane's own directory");
         assert_eq!(argv(&world), recorded, "{shell}");
@@ -171,7 +163,7 @@ fn a_shell_that_is_not_known_is_gone_round() {
     world.press("=web:", &["tail -F x", "Enter"]);
     world.wait_in_front("=web:", &["tail", "-F", "x"]);
     assert_eq!(argv(&world), json!(["tail", "-F", "x"]));
-    crash_and_restore(&world);
+    world.crash_and_restore();
     world.wait_in_front("=web:", &["tail", "-F", "x"]);
     world.press("=web:", &["C-c"]);
     wait_for("that shell afterwards", || (world.processes("=web:")?[0] == b"-myshell\0").then_some(()));
@@ -326,7 +318,7 @@ fn a_crash_before_the_program_came_loses_nothing() {
     let recorded = argv(&world);
     std::fs::remove_file(&go).unwrap();
     for _ in 0..2 {
-        crash_and_restore(&world);
+        world.crash_and_restore();
         wait_for("the login shell", || (world.processes("=web:")?[0].starts_with(b"/bin/bash\0-lic\0")).then_some(()));
         assert_eq!(argv(&world), recorded);
     }
@@ -346,7 +338,7 @@ fn a_full_screen_editor_works_as_it_did() {
     world.press("=web:", &["vi -u NONE \"it's a note.txt\"", "Enter"]);
     world.wait_in_front("=web:", &["vi", "-u", "NONE", "it's a note.txt"]);
     world.look_anew();
-    crash_and_restore(&world);
+    world.crash_and_restore();
     world.wait_in_front("=web:", &["vi", "-u", "NONE", "it's a note.txt"]);
     world.wait_shown("=web:", "~");
     world.press("=web:", &["C-z"]);
@@ -407,6 +399,6 @@ fn a_program_by_its_path_comes_back_by_that_path() {
     let words = [program.as_os_str().as_bytes(), b"-F", b"x"];
     world.wait_in_front("=web:", &words);
     world.look_anew();
-    crash_and_restore(&world);
+    world.crash_and_restore();
     world.wait_in_front("=web:", &words);
 }

@@ -41,6 +41,27 @@ pub fn in_parallel<T: Sync>(items: &[T], job: impl Fn(&T) + Sync) {
 }
 
 impl World {
+    /// The names of the living sessions, in tmux's order.
+    pub fn sessions(&self) -> Vec<String> {
+        self.tmux(["list-sessions", "-F", "#{session_name}"]).out.lines().map(str::to_owned).collect()
+    }
+
+    /// Waits until exactly these sessions live.
+    #[track_caller]
+    pub fn wait_sessions(&self, wanted: &[&str]) {
+        let told = || format!("{wanted:?}: {:?}\n{}", self.sessions(), self.log());
+        wait_or_tell(told, || (self.sessions() == wanted).then_some(()));
+    }
+
+    /// Ends the server and restores; the restore must not fail.
+    #[track_caller]
+    pub fn crash_and_restore(&self) -> Value {
+        self.crash();
+        let said = self.sidecar(["session", "restore", "--json"]);
+        assert_eq!(said.code, 0, "{said:?}\n{}", self.log());
+        said.json()
+    }
+
     /// Makes `count` sessions `s0`, `s1`, … of one to three panes, and waits until they are recorded as they are.
     #[track_caller]
     pub fn inhabit(&self, count: usize) -> Sizes {

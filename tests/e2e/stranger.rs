@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use super::records::run;
-use super::support::{Said, World, sidecar_path, wait_or_tell};
+use super::support::{Said, World, sidecar_path, tmux_versions, wait_or_tell};
 use super::terminal::Terminal;
 
 /// Where Debian's package of TPM lies; `scripts/test` installs it.
@@ -212,4 +212,9 @@ pub fn machine() -> String {
 
 pub fn content(path: &Path) -> Vec<u8> {
     std::fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// The versions that the plugin loads in.
+pub fn supported_versions() -> Vec<(String, PathBuf)> {
+    tmux_versions().into_iter().filter(|(version, _)| !version.starts_with("3.1") && !version.starts_with("3.0")).collect()
 }

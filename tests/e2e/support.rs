@@ -41,6 +41,14 @@ pub fn tmux_versions() -> Vec<(String, PathBuf)> {
     found
 }
 
+/// The folders of the machine's own tmux and of the newest there is.
+pub fn two_versions() -> Vec<PathBuf> {
+    let newest = tmux_versions().into_iter().map(|(_, folder)| folder).next_back();
+    let mut folders = vec![path_tmux()];
+    folders.extend(newest.filter(|folder| *folder != path_tmux()));
+    folders
+}
+
 /// The folder of the tmux on PATH.
 pub fn path_tmux() -> PathBuf {
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -55,8 +63,14 @@ pub fn wait_for<T>(what: &str, condition: impl FnMut() -> Option<T>) -> T {
 
 /// The same, with words that are only found when they are needed.
 #[track_caller]
-pub fn wait_or_tell<T>(what: impl Fn() -> String, mut condition: impl FnMut() -> Option<T>) -> T {
-    let deadline = Instant::now() + DEADLINE;
+pub fn wait_or_tell<T>(what: impl Fn() -> String, condition: impl FnMut() -> Option<T>) -> T {
+    wait_within(DEADLINE, what, condition)
+}
+
+/// The same, for what takes longer than the rest.
+#[track_caller]
+pub fn wait_within<T>(limit: Duration, what: impl Fn() -> String, mut condition: impl FnMut() -> Option<T>) -> T {
+    let deadline = Instant::now() + limit;
     loop {
         if let Some(value) = condition() {
             return value;
