@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use crate::model::{EpochMs, Generation, Program, RawText};
+use crate::model::{BoundProcess, EpochMs, Generation, Program, RawText};
 
 /// Longest argv that is kept, in bytes with its separators; what is longer counts as unknown rather than being cut.
 const MAX_ARGV: usize = 16 * 1024;
@@ -95,6 +95,11 @@ pub fn epoch_ms(start_time: u64) -> Option<EpochMs> {
     let age = since_boot.saturating_sub(Duration::from_millis(start_time * 1000 / ticks));
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).ok()?;
     u64::try_from(now.saturating_sub(age).as_millis()).ok()
+}
+
+/// Whether the process that ran a conversation lives still: same boot, same pid, same start.
+pub fn runs(process: &BoundProcess) -> bool {
+    process.generation.boot == boot_id() && start_time(process.pid) == Some(process.start_time)
 }
 
 /// The leader of the foreground process group of the terminal that `pid` runs on, `pid` itself where that has none yet; and

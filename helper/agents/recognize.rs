@@ -38,6 +38,12 @@ pub fn recognize<'a>(catalog: &'a Catalog, process: Process<'a>) -> Option<Recog
     catalog.agents().iter().find_map(|agent| recognize_as(agent, process))
 }
 
+/// The agent that ran with these words, where nothing else is known of its process any more.
+pub fn by_words<'a>(catalog: &'a Catalog, argv: &'a [RawText]) -> Option<Recognized<'a>> {
+    let first = argv.first()?;
+    recognize(catalog, Process { argv: Some(argv), exe: Some(first.as_path()), comm: None })
+}
+
 fn recognize_as<'a>(agent: &'a Agent, process: Process<'a>) -> Option<Recognized<'a>> {
     let named = |name: &OsStr| agent.programs.iter().any(|program| name == program.as_str());
     let comm_fits = process.comm.is_some_and(|comm| named(OsStr::new(comm)));
@@ -137,6 +143,20 @@ mod tests {
             (None, "codex", Some(&["codex", "-m", "x"]), is("codex", Some(&["-m", "x"]), false)),
         ] {
             assert_eq!(known(exe, comm, argv), wanted, "{exe:?} {argv:?}");
+        }
+    }
+
+    #[test]
+    fn the_words_of_a_record_tell_an_agent_too() {
+        let catalog = Catalog::built_in();
+        let kind = |words: &[&str]| {
+            let argv: Vec<RawText> = words.iter().map(|&word| RawText::from(word)).collect();
+            by_words(&catalog, &argv).map(|found| found.agent.kind.clone())
+        };
+        assert_eq!(kind(&["claude", "-c"]).as_deref(), Some("claude"));
+        assert_eq!(kind(&["node", "/usr/bin/codex", "resume"]).as_deref(), Some("codex"));
+        for other in [&[][..], &[""], &["vim", "claude"], &["node", "x.js", "claude"]] {
+            assert_eq!(kind(other), None);
         }
     }
 

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::args::{AgentCommand, ChangeArgs, IntegrationCommand};
 use super::output::{colours, directory, pad, paint, print, print_error, print_json, shown, widest};
-use super::own_path;
+use super::{Context, agent_status, own_path};
 use crate::agents::catalog::{Agent, Catalog};
 use crate::agents::integration::{Edit, Integration, State, Status, TRUST_HINT, carry_out};
 use crate::error::{Error, Exit, Result};
@@ -22,13 +22,14 @@ const LONGEST_REPORT: u64 = 1024 * 1024;
 /// The second in which a report ends, less what the process itself takes.
 const REPORT_LIMIT: Duration = Duration::from_millis(900);
 
-pub(super) fn run(command: &AgentCommand) -> Result<ExitCode> {
+pub(super) fn run(command: &AgentCommand, context: impl FnOnce() -> Result<Context>) -> Result<ExitCode> {
     match command {
         AgentCommand::ReportSession { kind, .. } => {
             report_session(kind);
             Ok(ExitCode::SUCCESS)
         }
         AgentCommand::Integration { command } => integration(command),
+        AgentCommand::Status { json } => agent_status::status(&context()?, *json),
     }
 }
 
@@ -295,7 +296,7 @@ fn chosen<'a>(catalog: &'a Catalog, kind: Option<&str>) -> Result<Vec<Integratio
 }
 
 /// Where the agent's program is.
-fn program(agent: &Agent) -> Option<PathBuf> {
+pub(super) fn program(agent: &Agent) -> Option<PathBuf> {
     agent.programs.iter().find_map(|name| which::which(name).ok())
 }
 

@@ -37,7 +37,7 @@ pub(super) enum Command {
         #[command(subcommand)]
         command: MenuCommand,
     },
-    /// Coding agents: the hook by which they tell their conversations
+    /// Coding agents in panes, and the hook by which they tell their conversations
     Agent {
         #[command(subcommand)]
         command: AgentCommand,
@@ -65,12 +65,10 @@ pub(super) enum Command {
 #[derive(Subcommand)]
 pub(super) enum SessionCommand {
     /// Show what a restore would do; changes nothing
-    #[command(after_help = "Example:\n  sidecar session status\n  sidecar -L work session status --json")]
-    Status {
-        /// Print one JSON document
-        #[arg(long)]
-        json: bool,
-    },
+    #[command(
+        after_help = "Example:\n  sidecar session status\n  sidecar -L work session status --json\n  sidecar session status --as-of '2h ago'"
+    )]
+    Status(StatusArgs),
     /// Bring the shells back that died with their server
     #[command(after_help = "Example:\n  sidecar session restore --dry-run\n  sidecar session restore --shell web --shell api")]
     Restore(RestoreArgs),
@@ -102,6 +100,16 @@ pub(super) struct PolicyArgs {
 }
 
 #[derive(Args)]
+pub(super) struct StatusArgs {
+    /// With the conversations that the panes had at this time: '2026-11-29 14:00', '14:00', '2h ago', or ISO with its zone
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    pub(super) as_of: Option<String>,
+    /// Print one JSON document
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+#[derive(Args)]
 pub(super) struct RestoreArgs {
     /// Only this shell: its id, session name, display name or the name it was made with (may be given again)
     #[arg(long = "shell", value_name = "T", allow_hyphen_values = true)]
@@ -109,6 +117,9 @@ pub(super) struct RestoreArgs {
     /// Say what would be done, and do nothing
     #[arg(long)]
     pub(super) dry_run: bool,
+    /// With the conversations that the panes had at this time: '2026-11-29 14:00', '14:00', '2h ago', or ISO with its zone
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    pub(super) as_of: Option<String>,
     /// Print one JSON document
     #[arg(long)]
     pub(super) json: bool,
@@ -273,6 +284,13 @@ pub(super) enum AgentCommand {
         #[command(subcommand)]
         command: IntegrationCommand,
     },
+    /// Show the agents in panes: whether their conversations are known, and what would resume them; changes nothing
+    #[command(after_help = "Example:\n  sidecar agent status")]
+    Status {
+        /// Print one JSON document
+        #[arg(long)]
+        json: bool,
+    },
     /// What that hook calls; never prints, always exits 0
     #[command(hide = true)]
     ReportSession {
@@ -369,7 +387,7 @@ impl Command {
     /// Whether errors go out as JSON too.
     pub(super) fn wants_json(&self) -> bool {
         match self {
-            Self::Session { command: SessionCommand::Status { json } } => *json,
+            Self::Session { command: SessionCommand::Status(options) } => options.json,
             Self::Session { command: SessionCommand::Restore(options) } => options.json,
             Self::Session { command: SessionCommand::Policy(options) } => options.json,
             Self::Shell { command } => command.wants_json(),
@@ -378,6 +396,7 @@ impl Command {
                 IntegrationCommand::Install { change, .. } => change.json,
                 IntegrationCommand::Uninstall(change) | IntegrationCommand::Repair(change) => change.json,
             },
+            Self::Agent { command: AgentCommand::Status { json } } => *json,
             Self::Agent { command: AgentCommand::ReportSession { .. } }
             | Self::Menu { .. }
             | Self::Hook { .. }

@@ -44,7 +44,7 @@ fn row_json(row: &Row) -> Value {
     fields.insert("deletedAt".into(), row.deleted_at.into());
     fields.insert("expiresAt".into(), row.expires_at.into());
     fields.insert("running".into(), row.running.into());
-    let agent = |agent: &AgentRow| json!({ "pane": agent.pane, "kind": agent.kind, "state": agent.state });
+    let agent = |agent: &AgentRow| json!({ "pane": agent.pane, "kind": agent.kind, "state": agent.state.word() });
     fields.insert("agents".into(), row.agents.iter().map(agent).collect());
     Value::Object(fields)
 }
@@ -91,6 +91,9 @@ fn last_column(row: &Row, now: EpochMs) -> String {
     // That its policy is never is said below.
     if let Some(note) = row.note.as_ref().filter(|_| row.reason != "policy_never") {
         said.push_str(&format!("; {}", shown(note)));
+    }
+    for agent in &row.agents {
+        said.push_str(&format!("; {} {}", shown(&agent.title), agent.state.word().replace('_', " ")));
     }
     if row.shell.policy != Policy::Inherit {
         said.push_str(&format!("; policy {}", row.shell.policy.word()));

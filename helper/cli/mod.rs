@@ -1,6 +1,7 @@
 //! The command line: arguments and printing, no decisions.
 
 mod agent;
+mod agent_status;
 mod args;
 mod hook;
 mod list;
@@ -10,6 +11,7 @@ mod pane;
 mod plugin;
 mod session;
 mod shell;
+mod when;
 
 use std::process::ExitCode;
 
@@ -60,13 +62,13 @@ pub fn main() -> ExitCode {
 fn run(cli: &Cli) -> Result<ExitCode> {
     let context = || Context::of(cli);
     match &cli.command {
+        Command::Agent { command } => agent::run(command, context),
         // These need neither a server nor records.
-        Command::Agent { command } => agent::run(command),
         Command::Plugin { command: PluginCommand::Api } => Ok(plugin::api()),
         Command::Plugin { command: PluginCommand::Link } => plugin::link(),
         // A pane gets its shell whatever is wrong with the rest.
         Command::Pane { command } => Ok(pane::run(context(), command)),
-        Command::Session { command: SessionCommand::Status { json } } => session::status(&context()?, *json),
+        Command::Session { command: SessionCommand::Status(options) } => session::status(&context()?, options),
         Command::Session { command: SessionCommand::Restore(options) } => session::restore(&context()?, options),
         Command::Session { command: SessionCommand::Policy(options) } => shell::policy(&context()?, options),
         Command::Shell { command } => match command {

@@ -6,24 +6,28 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use super::args::RestoreArgs;
+use super::args::{RestoreArgs, StatusArgs};
 use super::output::{age, colours, directory, for_this_server, local_time, pad, paint, print, print_json, shown, told_apart, widest};
+use super::when::when;
 use super::{Context, own_path};
 use crate::error::{Exit, Result};
-use crate::model::{Action, Outcome, OutcomeStatus, Plan, Policy, ServerState, Step, count, in_one_line, went_well};
+use crate::model::{
+    Action, AgentOutcome, AgentStep, Outcome, OutcomeStatus, Plan, Policy, ServerState, Step, Verdict, count, in_one_line, went_well,
+};
 use crate::record::{Settings, now};
-use crate::restore::{restore as run_restore, retire_bootstrap, situation};
+use crate::restore::{Asked, restore as run_restore, retire_bootstrap, situation};
 use crate::tmux::shell_word;
 
-pub(super) fn status(context: &Context, json: bool) -> Result<ExitCode> {
+pub(super) fn status(context: &Context, options: &StatusArgs) -> Result<ExitCode> {
+    let asked = Asked { agents: true, as_of: options.as_of.as_deref().map(when).transpose()? };
     // Not worth freeing: the process ends with what is printed.
     let situation = std::mem::ManuallyDrop::new(situation(&context.server, &context.store, &context.config)?);
-    let plan = situation.plan();
+    let plan = situation.plan_for(asked);
     let mut notices: Vec<String> = situation.notices.clone();
     notices.extend(context.config.warnings.iter().cloned());
     notices.extend(situation.seen.iter().flat_map(Settings::warnings));
     notices.extend(context.store.trouble().map(|trouble| format!("records are not being written: {trouble}")));
-    if json {
+    if options.json {
         print_json(&status_json(&plan, &context.config.resume_agents, &notices));
     } else {
         print(&status_text(&plan, &context.server.display_name(), &notices));
@@ -61,7 +65,21 @@ fn step_json(step: &Step) -> serde_json::Value {
         "policy": step.policy.word(),
         "windows": step.windows,
         "panes": step.panes,
-        "agents": [],
+        "agents": step.agents.iter().map(agent_json).collect::<Vec<_>>(),
+    })
+}
+
+fn agent_json(agent: &AgentStep) -> serde_json::Value {
+    json!({
+        "pane": agent.pane,
+        "kind": agent.kind,
+        "id": agent.id,
+        "verdict": agent.verdict.word(),
+        "reason": agent.reason,
+        "detail": agent.detail,
+        "workDir": agent.work_dir,
+        "chosen": agent.since.word(),
+        "reportedAt": agent.reported,
     })
 }
 
@@ -101,11 +119,22 @@ fn status_text(plan: &Plan, server: &str, notices: &[String]) -> String {
     for (row, step) in rows.iter().zip(&plan.steps) {
         let action = paint(&pad(&row[1], widths[1]), action_colour(step.action), colours);
         out.push_str(&format!("  {}   {action}   {}   {}\n", pad(&row[0], widths[0]), pad(&row[2], widths[2]), row[3]));
+        // Of a shell that runs only what could come back is news.
+        let told = step.agents.iter().filter(|agent| step.action != Action::Reattach || agent.verdict != Verdict::No);
+        out.extend(told.map(|agent| paint(&agent_line(agent), "2", colours) + "\n"));
     }
     if plan.steps.iter().any(|step| step.action.makes()) {
         out.push_str(&format!("\n  restore:            {}\n", for_this_server("sidecar session restore ").trim_end()));
     }
     out
+}
+
+/// What becomes of an agent, in one line.
+fn agent_line(agent: &AgentStep) -> String {
+    let id = agent.id.as_deref().filter(|_| agent.reason != "transcript_missing").map(|id| format!(" · {}", shown(id)));
+    let active = agent.reported.filter(|_| agent.verdict != Verdict::No);
+    let active = active.map(|at| format!(" · last active {}", local_time(at, now())));
+    format!("    {}{}{} · {}", shown(&agent.title), id.unwrap_or_default(), active.unwrap_or_default(), shown(&agent.detail))
 }
 
 fn server_words(plan: &Plan) -> String {
@@ -139,7 +168,7 @@ fn row(step: &Step, names: &[&str]) -> [String; 4] {
 
 fn action_colour(action: Action) -> &'static str {
     match action {
-        Action::RecreateShell => "32",
+        Action::RecreateShell | Action::ResumeAgent => "32",
         Action::Refuse => "31",
         Action::Manual => "33",
         Action::Reattach | Action::Skip => "2",
@@ -148,6 +177,7 @@ fn action_colour(action: Action) -> &'static str {
 
 pub(super) fn restore(context: &Context, options: &RestoreArgs) -> Result<ExitCode> {
     let selected = if options.shells.is_empty() { None } else { Some(context.shells().ids(&options.shells)?) };
+    let asked = Asked { agents: false, as_of: options.as_of.as_deref().map(when).transpose()? };
     let mut line = ProgressLine::new();
     let report = run_restore(
         &context.server,
@@ -155,6 +185,7 @@ pub(super) fn restore(context: &Context, options: &RestoreArgs) -> Result<ExitCo
         &context.config,
         &own_path()?,
         selected.as_deref(),
+        asked,
         options.dry_run,
         &mut |done, total| {
             line.show(done, total);
@@ -203,8 +234,12 @@ fn outcome_json(outcome: &Outcome) -> serde_json::Value {
         "status": outcome.status.word(),
         "reason": outcome.reason,
         "detail": outcome.detail,
-        "agents": [],
+        "agents": outcome.agents.iter().map(agent_outcome_json).collect::<Vec<_>>(),
     })
+}
+
+fn agent_outcome_json(agent: &AgentOutcome) -> serde_json::Value {
+    json!({ "pane": agent.pane, "kind": agent.kind, "status": agent.status.word(), "reason": agent.reason, "detail": agent.detail })
 }
 
 fn restore_text(outcomes: &[Outcome], dry_run: bool) -> String {

@@ -17,6 +17,39 @@ pub struct Outcome {
     pub reason: String,
     /// Why, as a sentence.
     pub detail: String,
+    /// What became of its agents.
+    pub agents: Vec<AgentOutcome>,
+}
+
+/// What a restore did with one pane's agent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AgentOutcome {
+    /// The pane's id.
+    pub pane: String,
+    /// Which agent.
+    pub kind: String,
+    /// What became of it.
+    pub status: AgentStatus,
+    /// Why, as a stable `snake_case` word.
+    pub reason: String,
+    /// Why, in words that follow the agent's name.
+    pub detail: String,
+}
+
+/// What became of an agent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AgentStatus {
+    /// Its conversation was not opened.
+    Skipped,
+}
+
+impl AgentStatus {
+    /// The word in `--json`.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Skipped => "skipped",
+        }
+    }
 }
 
 /// What became of a shell.

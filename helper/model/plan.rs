@@ -1,6 +1,6 @@
 //! What a restore would do.
 
-use super::{EpochMs, Policy};
+use super::{EpochMs, Policy, RawText};
 
 /// The ordered, read-only list of what a restore would do.
 #[derive(Clone, Debug)]
@@ -80,6 +80,90 @@ pub struct Step {
     pub windows: usize,
     /// How many panes.
     pub panes: usize,
+    /// What becomes of the agents in them.
+    pub agents: Vec<AgentStep>,
+}
+
+/// What a restore would do with one pane's agent.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AgentStep {
+    /// The pane's id.
+    pub pane: String,
+    /// Which agent, as the catalog names it.
+    pub kind: String,
+    /// Its name for people.
+    pub title: String,
+    /// The conversation; `None` where it is not known.
+    pub id: Option<String>,
+    /// What would be done.
+    pub verdict: Verdict,
+    /// Why, as a stable `snake_case` word.
+    pub reason: &'static str,
+    /// Why, in words that follow the agent's name.
+    pub detail: String,
+    /// The directory that it goes on in, lossy.
+    pub work_dir: Option<String>,
+    /// Why it is this conversation.
+    pub since: Since,
+    /// When it was last heard of.
+    pub reported: Option<EpochMs>,
+    /// What a resume runs, where it could be one.
+    pub line: Option<ResumeLine>,
+}
+
+/// What a resume runs. Nothing in it is a secret.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ResumeLine {
+    /// In this directory.
+    pub dir: RawText,
+    /// With this variable, where the agent's configuration is not in its usual folder.
+    pub variable: Option<(String, RawText)>,
+    /// The program and its arguments.
+    pub words: Vec<RawText>,
+}
+
+/// What is done with an agent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Its conversation is opened again.
+    Resume,
+    /// The same, once the user has confirmed it.
+    Ask,
+    /// Nothing; the reason says why.
+    No,
+}
+
+impl Verdict {
+    /// The word in `--json`.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Resume => "resume",
+            Self::Ask => "ask",
+            Self::No => "no",
+        }
+    }
+}
+
+/// Up to when the reports count by which a pane's conversation is chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Since {
+    /// All of them.
+    Newest,
+    /// Only those from before this life of the server: nothing of the pane was resumed in it yet.
+    BeforeThisServer,
+    /// Only those from before the time that was asked for.
+    AsOf,
+}
+
+impl Since {
+    /// The word in `--json`.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Newest => "newest",
+            Self::BeforeThisServer => "before_this_server",
+            Self::AsOf => "as_of",
+        }
+    }
 }
 
 /// What is done with a shell.
@@ -95,12 +179,14 @@ pub enum Action {
     Manual,
     /// Its session, windows, panes and layout are made again.
     RecreateShell,
+    /// The same, and conversations of agents are opened again.
+    ResumeAgent,
 }
 
 impl Action {
     /// Whether a session is made.
     pub fn makes(self) -> bool {
-        matches!(self, Self::Manual | Self::RecreateShell)
+        matches!(self, Self::Manual | Self::RecreateShell | Self::ResumeAgent)
     }
 
     /// The word in the plan.
@@ -111,6 +197,7 @@ impl Action {
             Self::Refuse => "refuse",
             Self::Manual => "manual",
             Self::RecreateShell => "recreate-shell",
+            Self::ResumeAgent => "resume-agent",
         }
     }
 }

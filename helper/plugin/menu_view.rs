@@ -49,8 +49,8 @@ impl View<'_> {
     /// What is restored, what can't be, what is not to be.
     fn glyph(&self, step: &Step) -> &'static str {
         match (step.action, self.client.utf8) {
-            (Action::RecreateShell | Action::Manual, true) => "●",
-            (Action::RecreateShell | Action::Manual, false) => "*",
+            (Action::RecreateShell | Action::ResumeAgent | Action::Manual, true) => "●",
+            (Action::RecreateShell | Action::ResumeAgent | Action::Manual, false) => "*",
             (Action::Refuse, true) => "✗",
             (Action::Refuse, false) => "x",
             _ => self.idle_glyph(),
@@ -339,6 +339,7 @@ mod tests {
             policy: Policy::Inherit,
             windows: 3,
             panes: 5,
+            agents: Vec::new(),
         }
     }
 

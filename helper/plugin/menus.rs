@@ -262,12 +262,21 @@ impl Menus<'_> {
         }
         let wanted = id.map(|id| vec![id.to_owned()]);
         let (began, mut told) = (Instant::now(), Instant::now());
-        let report = restore(plugin.server, plugin.store, plugin.config, plugin.helper, wanted.as_deref(), false, &mut |done, total| {
-            if began.elapsed() > Duration::from_secs(1) && told.elapsed() > Duration::from_millis(500) {
-                self.say(&format!("{done} of {}", count(total, "shell")));
-                told = Instant::now();
-            }
-        })?;
+        let report = restore(
+            plugin.server,
+            plugin.store,
+            plugin.config,
+            plugin.helper,
+            wanted.as_deref(),
+            crate::restore::Asked::default(),
+            false,
+            &mut |done, total| {
+                if began.elapsed() > Duration::from_secs(1) && told.elapsed() > Duration::from_millis(500) {
+                    self.say(&format!("{done} of {}", count(total, "shell")));
+                    told = Instant::now();
+                }
+            },
+        )?;
         if went_well(&report.outcomes) {
             plugin.store.restore_went_well();
         }

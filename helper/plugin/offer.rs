@@ -131,9 +131,18 @@ impl Plugin<'_> {
             return Ok(());
         }
         self.store.begin_automatic(&self.store.lock(LIMIT)?)?;
-        let report = restore(self.server, self.store, self.config, self.helper, Some(&wanted), false, &mut |done, total| {
-            self.set_status(None, &format!("restoring {done}/{total}"));
-        })?;
+        let report = restore(
+            self.server,
+            self.store,
+            self.config,
+            self.helper,
+            Some(&wanted),
+            crate::restore::Asked::default(),
+            false,
+            &mut |done, total| {
+                self.set_status(None, &format!("restoring {done}/{total}"));
+            },
+        )?;
         let well = went_well(&report.outcomes);
         if well {
             self.store.automatic_seems_well();

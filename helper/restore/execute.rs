@@ -3,13 +3,14 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
+use super::agents::Asked;
 use super::effective::{effective, followers};
 use super::opening::openings;
 use super::retire::{self, Retiring};
 use super::run::{Run, live_windows};
 use super::situation::situation;
 use crate::error::Result;
-use crate::model::{Action, Outcome, OutcomeStatus, Plan, Shell, Step, Tombstone};
+use crate::model::{Action, AgentOutcome, AgentStatus, AgentStep, Outcome, OutcomeStatus, Plan, Shell, Step, Tombstone};
 use crate::record::{Recorded, record_after};
 use crate::store::{Config, Level, Store};
 use crate::tmux::{Failure, Server};
@@ -41,6 +42,7 @@ pub fn restore(
     config: &Config,
     helper: &str,
     selected: Option<&[String]>,
+    asked: Asked,
     dry_run: bool,
     progress: Progress,
 ) -> Result<Report> {
@@ -52,7 +54,7 @@ pub fn restore(
     let chosen = |step: &Step| selected.is_none_or(|ids| ids.contains(&step.shell));
     let recreated = |step: &&Step| chosen(step) && step.action.makes();
     let mut situation = self::situation(server, store, config)?;
-    let mut plan = situation.plan();
+    let mut plan = situation.plan_for(asked);
     // The user's tmux.conf may make sessions of its own, so what is to be done is seen when the server has read it.
     let mut _held = None;
     // One without a session may be about to end for want of any.
@@ -63,7 +65,7 @@ pub fn restore(
             Err(failure) => return Ok(not_started(&plan, &chosen, store, &failure)),
         }
         situation = self::situation(server, store, config)?;
-        plan = situation.plan();
+        plan = situation.plan_for(asked);
     }
     let mut outcomes: Vec<Outcome> = plan.steps.iter().map(|step| if chosen(step) { expected(step) } else { not_selected(step) }).collect();
     let wanted: Vec<&Shell> =
@@ -137,6 +139,7 @@ fn tombstoned(tombstone: &Tombstone) -> Outcome {
         status: OutcomeStatus::Skipped,
         reason: "tombstoned".into(),
         detail: format!("it is forgotten ({}), and a restore leaves it alone", tombstone.reason.word()),
+        agents: Vec::new(),
     }
 }
 
@@ -161,7 +164,7 @@ fn expected(step: &Step) -> Outcome {
         Action::Skip => OutcomeStatus::Skipped,
         Action::Refuse => OutcomeStatus::Refused,
         Action::Manual => OutcomeStatus::Manual,
-        Action::RecreateShell => OutcomeStatus::Restored,
+        Action::RecreateShell | Action::ResumeAgent => OutcomeStatus::Restored,
     };
     Outcome {
         shell: step.shell.clone(),
@@ -170,9 +173,21 @@ fn expected(step: &Step) -> Outcome {
         status,
         reason: step.reason.to_owned(),
         detail: step.detail.clone(),
+        agents: step.agents.iter().map(skipped).collect(),
     }
 }
 
+fn skipped(agent: &AgentStep) -> AgentOutcome {
+    let (pane, kind, detail) = (agent.pane.clone(), agent.kind.clone(), agent.detail.clone());
+    AgentOutcome { pane, kind, status: AgentStatus::Skipped, reason: agent.reason.to_owned(), detail }
+}
+
 fn not_selected(step: &Step) -> Outcome {
-    Outcome { status: OutcomeStatus::Skipped, reason: "not_selected".into(), detail: "not selected".into(), ..expected(step) }
+    Outcome {
+        status: OutcomeStatus::Skipped,
+        reason: "not_selected".into(),
+        detail: "not selected".into(),
+        agents: Vec::new(),
+        ..expected(step)
+    }
 }

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
+use super::agents::{AgentFacts, add_agents};
 use super::opening::waiting;
 use crate::model::{Action, Ended, EpochMs, Generation, Hint, Observation, Plan, Policy, ServerReport, ServerState, Shell, State, Step};
 use crate::record::{Endings, line_to_bring_back};
@@ -29,6 +30,8 @@ pub struct Facts<'a> {
     pub boot: &'a str,
     /// Whether this version may write the records.
     pub writable: bool,
+    /// What is known of the agents in the panes.
+    pub agents: AgentFacts<'a>,
 }
 
 /// The plan: a step for each shell, by project, then name.
@@ -38,6 +41,7 @@ pub fn plan(facts: &Facts) -> Plan {
         facts.state.shells.iter().flat_map(Shell::own_windows).map(|window| (window.id.as_str(), window.panes.len())).collect();
     let mut steps: Vec<Step> = facts.state.shells.iter().map(|shell| step(shell, facts, &endings, &panes_in)).collect();
     give_each_name_once(&mut steps, facts.state);
+    add_agents(&mut steps, facts.state, facts.seen, facts.is_dir, &facts.agents);
     steps.sort_by(|a, b| (&a.project, &a.name, &a.shell).cmp(&(&b.project, &b.name, &b.shell)));
     Plan { server: facts.server.clone(), steps }
 }
@@ -82,6 +86,7 @@ fn step(shell: &Shell, facts: &Facts, endings: &Endings, panes_in: &HashMap<&str
         policy: shell.policy,
         windows: shell.windows.len(),
         panes: shell.windows.iter().filter_map(|window| panes_in.get(window.id.as_str())).sum(),
+        agents: Vec::new(),
     }
 }
 

@@ -1,14 +1,17 @@
 //! Everything that a plan is made from, read without changing a byte on disk or in tmux.
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use super::agents::{AgentFacts, Asked, Claim, agents_of, claims};
 use super::plan::{Facts, plan};
-use crate::agents::process;
+use crate::agents::catalog::{Agent, Catalog};
+use crate::agents::verdict::Setting;
+use crate::agents::{live, process, transcript};
 use crate::error::{Error, Result};
-use crate::model::{Generation, Hint, Observation, Plan, ServerReport, ServerState, Shell, State};
+use crate::model::{AgentStep, Binding, Generation, Hint, Observation, Plan, RawText, Report, ServerReport, ServerState, Shell, State};
 use crate::record::{ANSWER_LIMIT, Keep, RandomIds, bury_deleted, decide, now, purge, stuck_generations};
 use crate::store::{Config, Loaded, Store};
 use crate::tmux::{Failure, Purpose, Server};
@@ -36,6 +39,23 @@ pub struct Situation {
     pub stuck: Vec<Generation>,
     /// The live id of a session that nobody used yet.
     pub pristine: Option<String>,
+    /// What is known of the agents.
+    agents: Agents,
+}
+
+/// The kind and the id of a conversation, its configuration's folder, and the transcript that was told of.
+type Transcript = (String, String, Option<RawText>, Option<RawText>);
+
+/// What is known of the agents in the panes.
+struct Agents {
+    catalog: Catalog,
+    setting: Setting,
+    reports: Vec<Report>,
+    others: Vec<Claim>,
+    /// Conversations that live processes have open, by kind and id.
+    open: OnceCell<HashMap<(String, String), i32>>,
+    /// Which conversations have a transcript.
+    transcripts: RefCell<HashMap<Transcript, bool>>,
 }
 
 /// Looks at the server and reads the records.
@@ -74,7 +94,8 @@ pub fn situation(server: &Server, store: &Store, config: &Config) -> Result<Situ
         purge(&mut state, Keep::of(config), now(), &|_| false);
         (None, state, None)
     };
-    Ok(Situation { notices, writable, lived, state, seen, hints, server: report, stuck, pristine })
+    let agents = Agents::read(store, config, &state);
+    Ok(Situation { notices, writable, lived, state, seen, hints, server: report, stuck, pristine, agents })
 }
 
 /// An answer that is not that of a server just ending, which is neither alive nor gone for a moment.
@@ -99,22 +120,102 @@ pub(super) fn resolve(path: &Path) -> Option<PathBuf> {
 }
 
 impl Situation {
-    /// The plan for it.
+    /// Every agent that is known.
+    pub fn catalog(&self) -> &Catalog {
+        &self.agents.catalog
+    }
+
+    /// Whether a conversation has a transcript.
+    pub fn has_transcript(&self, agent: &Agent, binding: &Binding) -> bool {
+        self.agents.has_transcript(agent, binding)
+    }
+
+    /// The plan for it, without its agents.
     pub fn plan(&self) -> Plan {
+        self.plan_for(Asked::default())
+    }
+
+    /// The agents of a shell that is forgotten, as if it came back.
+    pub fn agents_of_forgotten(&self, shell: &Shell) -> Vec<AgentStep> {
+        let asked = Asked { agents: true, as_of: None };
+        self.agents.with(&self.state, asked, |facts| agents_of(shell, &self.state, &is_dir, facts))
+    }
+
+    /// The plan for what is asked.
+    pub fn plan_for(&self, asked: Asked) -> Plan {
         let seen_dirs: RefCell<HashMap<PathBuf, bool>> = RefCell::default();
-        plan(&Facts {
-            state: &self.state,
-            lived: &self.lived,
-            hints: &self.hints,
-            seen: self.seen.as_ref(),
-            pristine: self.pristine.as_deref(),
-            server: self.server.clone(),
-            stuck: &self.stuck,
-            // Many panes lie in few directories.
-            is_dir: &|path| *seen_dirs.borrow_mut().entry(path.to_owned()).or_insert_with(|| is_dir(path)),
-            boot: &process::boot_id(),
-            writable: self.writable,
+        self.agents.with(&self.state, asked, |agents| {
+            plan(&Facts {
+                state: &self.state,
+                lived: &self.lived,
+                hints: &self.hints,
+                seen: self.seen.as_ref(),
+                pristine: self.pristine.as_deref(),
+                server: self.server.clone(),
+                stuck: &self.stuck,
+                // Many panes lie in few directories.
+                is_dir: &|path| *seen_dirs.borrow_mut().entry(path.to_owned()).or_insert_with(|| is_dir(path)),
+                boot: &process::boot_id(),
+                writable: self.writable,
+                agents: *agents,
+            })
         })
+    }
+}
+
+impl Agents {
+    fn read(store: &Store, config: &Config, state: &State) -> Self {
+        let reports = store.reports();
+        let bound = state.shells.iter().flat_map(Shell::panes).any(|pane| pane.agent.is_some());
+        // A server that has none of its own asks nobody else.
+        let others = if bound || !reports.is_empty() { store.others_of_host() } else { Vec::new() };
+        let others = others
+            .iter()
+            .filter_map(|other| Some(claims(&other.load().ok()?.state, &other.server_name(), &process::runs)))
+            .flatten()
+            .collect();
+        Self {
+            catalog: Catalog::with(&config.agents).0,
+            setting: Setting::of(&config.resume_agents),
+            reports,
+            others,
+            open: OnceCell::new(),
+            transcripts: RefCell::default(),
+        }
+    }
+
+    fn with<T>(&self, state: &State, asked: Asked, then: impl FnOnce(&AgentFacts) -> T) -> T {
+        then(&AgentFacts {
+            catalog: &self.catalog,
+            reports: &self.reports,
+            others: &self.others,
+            has_transcript: &|agent, binding| self.has_transcript(agent, binding),
+            open: &|kind, id| self.open.get_or_init(|| self.find_open(state)).get(&(kind.to_owned(), id.to_owned())).copied(),
+            setting: self.setting,
+            asked,
+        })
+    }
+
+    fn has_transcript(&self, agent: &Agent, binding: &Binding) -> bool {
+        // A pane may have many reports of one conversation.
+        let key = (binding.kind.clone(), binding.id.clone(), binding.config_dir.clone(), binding.transcript.clone());
+        *self.transcripts.borrow_mut().entry(key).or_insert_with(|| transcript::exists(agent, binding))
+    }
+
+    fn find_open(&self, state: &State) -> HashMap<(String, String), i32> {
+        let bindings = || state.shells.iter().flat_map(Shell::panes).flat_map(|pane| pane.history.iter().chain(&pane.agent));
+        let wanted = bindings().chain(self.reports.iter().filter_map(|report| report.binding.as_ref())).map(|binding| binding.id.as_str());
+        let wanted: HashSet<&str> = wanted.collect();
+        let mut open = live::open(&self.catalog, &Vec::from_iter(wanted));
+        // What an agent told of itself, wherever it runs.
+        let now = state.shells.iter().flat_map(Shell::panes).filter_map(|pane| pane.agent.as_ref());
+        for binding in now.filter(|binding| binding.ended.is_none()) {
+            if let Some(process) = binding.process.as_ref().filter(|process| process::runs(process)) {
+                open.insert((binding.kind.clone(), binding.id.clone()), process.pid);
+            }
+        }
+        open.extend(self.others.iter().filter_map(|claim| Some(((claim.kind.clone(), claim.id.clone()), claim.process?))));
+        open
     }
 }
 

@@ -3,10 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use super::Shells;
+use super::agents::{self, AgentState};
 use crate::error::{Error, Exit, Result};
-use crate::model::{Action, Binding, EpochMs, Shell, Tombstone};
+use crate::model::{Action, EpochMs, Shell, Tombstone};
 use crate::record::{expires_at, project_of};
-use crate::restore::situation;
+use crate::restore::{Asked, situation};
 
 /// What a shell is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -58,8 +59,10 @@ pub struct AgentRow {
     pub pane: String,
     /// Which agent.
     pub kind: String,
-    /// `bound`, or `ended` if its end was recorded.
-    pub state: &'static str,
+    /// Its name for people.
+    pub title: String,
+    /// What is known of it.
+    pub state: AgentState,
 }
 
 /// The list.
@@ -69,15 +72,6 @@ pub struct Listing {
     pub rows: Vec<Row>,
     /// What a person should know of the records and the configuration.
     pub notices: Vec<String>,
-}
-
-/// The conversations that a record binds to its panes.
-pub fn agents_of(shell: &Shell) -> Vec<AgentRow> {
-    let bound = |binding: &Binding, pane: &str| {
-        let kind = if binding.kind.is_empty() { "unknown" } else { &binding.kind };
-        AgentRow { pane: pane.to_owned(), kind: kind.to_owned(), state: if binding.ended.is_some() { "ended" } else { "bound" } }
-    };
-    shell.panes().filter_map(|pane| pane.agent.as_ref().map(|agent| bound(agent, &pane.id))).collect()
 }
 
 /// The project of a directory: the git checkout that it lies in, else the directory itself.
@@ -102,7 +96,15 @@ impl Shells<'_> {
             Error::failed("no_such_directory", format!("cannot list the shells of a project: {error}")).exit(Exit::Usage)
         })?;
         let situation = situation(self.server, self.store, self.config)?;
-        let plan = situation.plan();
+        let plan = situation.plan_for(Asked { agents: true, as_of: None });
+        let agents = agents::of_panes(&situation, &plan);
+        let agents_of = |shell: &Shell| {
+            let own = agents.iter().filter(|agent| agent.shell.as_ref() == Some(&shell.id));
+            own.filter_map(|agent| {
+                Some(AgentRow { pane: agent.pane.clone()?, kind: agent.kind.clone(), title: agent.title.clone(), state: agent.state })
+            })
+            .collect()
+        };
         let wanted = |shell: &Shell| place.as_ref().is_none_or(|place| belongs(shell, place));
         let mut rows: Vec<Row> = Vec::new();
         for step in &plan.steps {
@@ -133,7 +135,11 @@ impl Shells<'_> {
                 deleted_at: Some(tombstone.deleted_at),
                 expires_at: expires_at(tombstone, self.config.retention).filter(|_| !running),
                 running,
-                agents: agents_of(shell),
+                agents: situation
+                    .agents_of_forgotten(shell)
+                    .into_iter()
+                    .map(|agent| AgentRow { state: agents::state_of(&agent), pane: agent.pane, kind: agent.kind, title: agent.title })
+                    .collect(),
             });
         }
         let notices = situation.notices.iter().chain(&self.config.warnings).cloned().collect();

@@ -1,6 +1,7 @@
 //! What a user does with records: making, naming, forgetting, bringing back, deleting, and typing into a shell. Each verb is one
 //! function, for the command line and for menus alike.
 
+mod agents;
 mod delete;
 mod forget;
 mod git;
@@ -21,7 +22,8 @@ use crate::model::{Observation, Policy, Shell, State};
 use crate::store::{Config, Store};
 use crate::tmux::Server;
 
-pub use list::{AgentRow, Listing, Row, Status, agents_of};
+pub use agents::{AgentListing, AgentState, PaneAgent};
+pub use list::{AgentRow, Listing, Row, Status};
 pub use new::{NewShell, Place};
 pub use send::{Sent, Text};
 

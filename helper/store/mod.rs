@@ -22,7 +22,7 @@ pub use load::{Loaded, Source};
 pub use lock::{Lock, Turn};
 
 use crate::error::Result;
-use crate::model::{Hint, State};
+use crate::model::{Hint, Report, State};
 
 /// The user's home.
 ///
@@ -135,6 +135,24 @@ impl Store {
     /// The folder can't be written.
     pub fn add_to_journal(&self, _held: &Lock, entries: &[impl serde::Serialize]) -> Result<()> {
         journal::add(&self.dir, entries)
+    }
+
+    /// What the journal keeps of the panes' conversations, the oldest first; what can't be read is stepped over.
+    pub fn reports(&self) -> Vec<Report> {
+        journal::reports(&self.dir)
+    }
+
+    /// The stores of this host's other servers.
+    pub fn others_of_host(&self) -> Vec<Self> {
+        let folders = self.dir.parent().and_then(|host| fs_err::read_dir(host).ok()).into_iter().flatten();
+        let folders = folders.filter_map(|entry| Some(entry.ok()?.path())).filter(|dir| *dir != self.dir && dir.is_dir());
+        folders.map(Self::at).collect()
+    }
+
+    /// The name of its server's socket, for people.
+    pub fn server_name(&self) -> String {
+        let name = self.dir.file_name().unwrap_or_default().to_string_lossy();
+        name.rsplit_once('-').map_or(name.as_ref(), |(name, _)| name).to_owned()
     }
 
     /// Adds a line to the bounded log. Where even that fails there is nobody to tell.

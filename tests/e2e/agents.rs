@@ -300,6 +300,46 @@ fn claude_reports_and_its_conversation_goes_on_with_the_kept_flags() {
 }
 
 #[test]
+fn the_line_that_agent_status_shows_goes_on_with_the_conversation() {
+    let agents = Agents::new();
+    agents.sidecar(&["agent", "integration", "install", "claude"]).ok();
+    agents.overhear();
+    agents.start("one", "claude", &["--model", "sonnet", "--", "the first"]);
+    agents.wait_shown("one", "ACK 1: the first");
+    let id = agents.wait_report("claude", "UserPromptSubmit")["session_id"].as_str().unwrap().to_owned();
+    agents.world.look();
+    // What a report of the prompt leads to.
+    let (pid, found) = agents.in_pane("one");
+    let kept = texts(&flags::read(agents.agent("claude"), &found.args.unwrap()).kept);
+    let process = json!({ "pid": pid, "startTime": process::start_time(pid), "generation": agents.world.generation() });
+    let now = sidecar::record::now();
+    let binding = json!({
+        "kind": "claude", "id": id, "flags": kept, "dir": agents.work, "process": process, "source": "hook", "reported": now, "prompted": true,
+    });
+    agents.world.set_pane("one", &json!({ "agent": binding }));
+    let row = |state: &str| {
+        let rows = agents.sidecar(&["agent", "status", "--json"]).json();
+        let row = rows["agents"].as_array().unwrap().iter().find(|row| row["id"] == id).cloned().unwrap_or_default();
+        (row["state"] == state).then(|| row["resume"].as_str().unwrap().to_owned())
+    };
+    let line = row("captured").expect("it runs, and is known");
+    assert_eq!(line, format!("cd {} && claude '--model=sonnet' --resume {id}", agents.work.display()));
+    assert_eq!(agents.world.agent_verdict("one"), ("no".to_owned(), "already_open".to_owned()));
+
+    agents.world.crash();
+    agents.world.wait_gone(pid);
+    assert_eq!(row("resumable"), Some(line.clone()));
+    assert_eq!(agents.world.step("one")["action"], "resume-agent");
+
+    // tmux gives a pane its client's PATH.
+    agents.start("two", "/bin/sh", &["-c", &format!("PATH='{}':$PATH; {line}", programs().display())]);
+    agents.wait_shown("two", "ACK 1: the first");
+    agents.say("two", "the second", "ACK 2: the second");
+    // By its arguments alone: nobody has bound that pane.
+    assert_eq!(agents.world.agent_verdict("one"), ("no".to_owned(), "already_open".to_owned()));
+}
+
+#[test]
 fn codex_reports_and_its_conversation_goes_on_with_the_kept_flags() {
     let agents = Agents::new();
     agents.sidecar(&["agent", "integration", "install", "codex", "--trust"]).ok();

@@ -39,4 +39,5 @@ mod stranger;
 mod stuck;
 mod support;
 mod terminal;
+mod verdicts;
 mod workspaces;
