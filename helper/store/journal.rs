@@ -33,7 +33,10 @@ fn report(line: &[u8]) -> Option<Report> {
     // Most lines are about directories.
     let line = std::str::from_utf8(line).ok().filter(|line| line.contains("\"binding\""))?;
     let Line { at, generation, pane, binding } = serde_json::from_str(line).ok()?;
-    Some(Report { at, generation, pane, binding: Option::<Binding>::deserialize(binding).ok()? })
+    let binding = Option::<Binding>::deserialize(binding).ok()?;
+    // Where it ran says more than where it was written down: what is noted of an earlier run is no sign of one here.
+    let ran = binding.as_ref().and_then(|binding| binding.process.as_ref()).map(|process| process.generation.clone());
+    Some(Report { at, generation: ran.or(generation), pane, binding })
 }
 
 pub(super) fn reports(dir: &Path) -> Vec<Report> {
