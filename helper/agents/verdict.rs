@@ -75,13 +75,13 @@ pub fn judge(case: &Case) -> (Verdict, &'static str, String) {
     if !case.known_agent {
         return no("unknown_agent", "no such agent is in the catalog, comes back as a shell");
     }
-    if !case.good_id {
-        return no("no_binding", "its conversation has no id that could be one, comes back as a shell");
-    }
     match binding.ended.as_ref().map(|end| end.reason) {
         Some(EndReason::User) => return no("ended_by_user", "you ended it"),
         Some(EndReason::Gone) => return no("ended_by_user", "it had ended while its pane lived on"),
         Some(EndReason::Died) | None => (),
+    }
+    if !case.good_id {
+        return no("no_binding", "its conversation has no id that could be one, comes back as a shell");
     }
     if !case.transcript {
         // The first prompt writes it.

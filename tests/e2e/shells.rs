@@ -184,7 +184,7 @@ fn a_list_tells_the_living_from_the_restorable_and_the_forgotten() {
     let old = whole["shells"].as_array().unwrap().iter().find(|row| row["name"] == "old").unwrap();
     assert_eq!(
         old["agents"],
-        json!([{ "pane": "pn-0000", "kind": "claude", "state": "bound" }, { "pane": "pn-0001", "kind": "codex", "state": "ended" }])
+        json!([{ "pane": "pn-0000", "kind": "claude", "state": "not_resumable" }, { "pane": "pn-0001", "kind": "codex", "state": "ended" }])
     );
     let gone = whole["shells"].as_array().unwrap().iter().find(|row| row["name"] == "gone").unwrap();
     let (deleted, expires) = (gone["deletedAt"].as_u64().unwrap(), gone["expiresAt"].as_u64().unwrap());
