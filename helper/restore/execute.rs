@@ -36,6 +36,7 @@ pub struct Report {
 ///
 /// # Errors
 /// The records can't be read or written, or another restore does not end. What tmux refuses is an outcome, not an error.
+#[expect(clippy::too_many_arguments, reason = "whose, where, and what is asked for")]
 pub fn restore(
     server: &Server,
     store: &Store,
