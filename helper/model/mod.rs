@@ -27,7 +27,7 @@ pub use outcome::{AgentOutcome, AgentStatus, Outcome, OutcomeStatus, in_one_line
 pub use plan::{Action, AgentStep, Plan, ResumeLine, ServerReport, ServerState, Since, Step, Verdict};
 pub use report::Report;
 pub use run::Run;
-pub use seen::{Observation, Offer, Program, Screen, SeenPane, SeenSession, SeenWindow, TmuxSettings};
+pub use seen::{LivePanes, Observation, Offer, Program, Screen, SeenPane, SeenSession, SeenWindow, TmuxSettings};
 pub use shell::{Closing, Ended, Mark, Pane, Policy, Seen, Shell, Window};
 pub use state::{Bootstrap, Reason, SCHEMA_VERSION, State, Tombstone};
 pub use target::{NoTarget, find_shell};

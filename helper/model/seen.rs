@@ -1,6 +1,8 @@
 //! What one complete look at a server saw.
 
-use super::{Generation, Layout, RawText, Run};
+use std::collections::HashMap;
+
+use super::{Generation, Layout, Pane, RawText, Run, Shell};
 
 /// A complete answer of one server.
 #[derive(Clone, Debug)]
@@ -177,3 +179,30 @@ pub struct Program {
 
 /// The lines that a pane shows, without trailing spaces and empty lines at the end, history counted as lines above.
 pub type Screen = Vec<String>;
+
+/// The living panes, to be found by their records.
+pub struct LivePanes<'a> {
+    seen: Option<&'a Observation>,
+    tagged: HashMap<&'a str, &'a SeenPane>,
+    by_id: HashMap<&'a str, &'a SeenPane>,
+}
+
+impl<'a> LivePanes<'a> {
+    /// Those of a look; none without one.
+    pub fn of(seen: Option<&'a Observation>) -> Self {
+        let windows = seen.into_iter().flat_map(|seen| &seen.sessions).flat_map(|session| &session.windows);
+        let panes: Vec<&SeenPane> = windows.flat_map(|window| &window.panes).collect();
+        Self {
+            seen,
+            tagged: panes.iter().filter(|pane| !pane.tag.is_empty()).map(|&pane| (pane.tag.as_str(), pane)).collect(),
+            by_id: panes.iter().filter(|pane| pane.tag.is_empty()).map(|&pane| (pane.id.as_str(), pane)).collect(),
+        }
+    }
+
+    /// The one that is recorded as this pane of this shell. Where nothing carries stable ids, the live one serves as long as its
+    /// server lives.
+    pub fn find(&self, shell: &Shell, pane: &Pane) -> Option<&'a SeenPane> {
+        let here = self.seen.is_some_and(|seen| shell.lives_in(&seen.generation));
+        self.tagged.get(pane.id.as_str()).or_else(|| self.by_id.get(pane.tmux.as_str()).filter(|_| here)).copied()
+    }
+}

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::binding::{bind, end};
 use super::{journal, now, record};
 use crate::agents::catalog::{Agent, Catalog};
-use crate::agents::daemon::{Viewer, Wanted, is_shared, whose, works_here};
+use crate::agents::daemon::{self, Unclear, Viewer, Wanted, is_shared, whose, works_here};
 use crate::agents::evidence::{config_dir, default_folder, thread_name};
 use crate::agents::flags::Run;
 use crate::agents::lineage::{AgentProcess, above, conversations, pids_above};
@@ -130,11 +130,25 @@ fn ask(server: Option<&Server>) -> Result<(Server, Generation, Vec<LivePane>), S
     Ok((server.clone(), generation, panes))
 }
 
-/// Finds the pane of a conversation that a shared server runs, by all the programs that may show it.
-fn find_shared(catalog: &Catalog, agent: &Agent, payload: &Payload) -> Result<Found, String> {
-    let mut servers: Vec<(RawText, Server, Generation, Vec<LivePane>)> = Vec::new();
-    let mut viewers: Vec<Viewer> = Vec::new();
-    let mut places: Vec<(AgentProcess, Option<(usize, usize)>)> = Vec::new();
+/// The programs that may show a conversation of a shared server's, and where they stand.
+#[derive(Default)]
+struct Viewers {
+    servers: Vec<(RawText, Server, Generation, Vec<LivePane>)>,
+    viewers: Vec<Viewer>,
+    /// The process of each, and its server and its pane among that one's; `None` outside tmux.
+    places: Vec<(AgentProcess, Option<(usize, usize)>)>,
+}
+
+/// Why the conversation that this process of a shared server's shows can't be told; `None` if it can.
+pub fn why_unclear(catalog: &Catalog, agent: &Agent, pid: i32) -> Option<Unclear> {
+    let found = viewers(catalog, agent);
+    let at = found.places.iter().position(|(process, _)| process.pid == pid)?;
+    daemon::why_unclear(&found.viewers, at)
+}
+
+/// Finds them in every server.
+fn viewers(catalog: &Catalog, agent: &Agent) -> Viewers {
+    let Viewers { mut servers, mut viewers, mut places } = Viewers::default();
     for process in conversations(catalog, &agent.kind).into_iter().filter(is_shared) {
         let variable = process::variable(process.pid, "TMUX").unwrap_or_default();
         if !servers.iter().any(|(known, ..)| *known == variable) {
@@ -161,6 +175,12 @@ fn find_shared(catalog: &Catalog, agent: &Agent, payload: &Payload) -> Result<Fo
         viewers.push(viewer);
         places.push((process, place));
     }
+    Viewers { servers, viewers, places }
+}
+
+/// Finds the pane of a conversation that a shared server runs, by all the programs that may show it.
+fn find_shared(catalog: &Catalog, agent: &Agent, payload: &Payload) -> Result<Found, String> {
+    let Viewers { mut servers, viewers, mut places } = viewers(catalog, agent);
     let folder = std::env::var_os(&agent.home.variable).map(Into::into).or_else(|| default_folder(agent));
     let name = folder.and_then(|folder| thread_name(&folder, &payload.id));
     let wanted = Wanted { id: &payload.id, dir: &payload.dir, name: name.as_deref() };

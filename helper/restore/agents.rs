@@ -9,8 +9,8 @@ use crate::agents::flags::{self, Run};
 use crate::agents::recognize::by_words;
 use crate::agents::verdict::{Case, PaneNow, Setting, judge};
 use crate::model::{
-    Action, AgentStep, Binding, BoundProcess, EpochMs, Observation, Pane, RawText, Report, ResumeLine, SeenPane, Shell, Since, State, Step,
-    Verdict,
+    Action, AgentStep, Binding, BoundProcess, EpochMs, LivePanes, Observation, Pane, RawText, Report, ResumeLine, SeenPane, Shell, Since,
+    State, Step, Verdict,
 };
 
 /// What the agents' part of a plan is made from.
@@ -109,7 +109,7 @@ struct Panes<'a> {
     chosen: HashMap<&'a str, Chosen>,
     /// Who had a conversation last.
     holders: HashMap<(String, String), Claim>,
-    live: HashMap<&'a str, &'a SeenPane>,
+    live: LivePanes<'a>,
 }
 
 impl<'a> Panes<'a> {
@@ -141,9 +141,7 @@ impl<'a> Panes<'a> {
             claim(Claim { kind: binding.kind.clone(), id: binding.id.clone(), at: own.at, pane: pane.id.clone(), place, process: None });
             chosen.insert(pane.id.as_str(), own);
         }
-        let live = seen.into_iter().flat_map(|seen| &seen.sessions).flat_map(|session| &session.windows);
-        let live = live.flat_map(|window| &window.panes).filter(|pane| !pane.tag.is_empty());
-        Self { chosen, holders, live: live.map(|pane| (pane.tag.as_str(), pane)).collect() }
+        Self { chosen, holders, live: LivePanes::of(seen) }
     }
 
     /// `None` for a pane without an agent.
@@ -165,7 +163,7 @@ impl<'a> Panes<'a> {
             transcript: agent.zip(chosen).is_some_and(|(agent, chosen)| (facts.has_transcript)(agent, &chosen.binding)),
             elsewhere: holder.map(|holder| holder.place.as_str()),
             open: id.as_ref().and_then(|id| (facts.open)(&kind, id)),
-            pane: self.live.get(pane.id.as_str()).map_or(PaneNow::Absent, |live| now(live)),
+            pane: self.live.find(shell, pane).map_or(PaneNow::Absent, now),
             missing_dir: dir.filter(|dir| !is_dir(dir.as_path())).and(shown_dir.as_deref()),
             policy: shell.policy,
             shell_comes_back: comes_back,
@@ -216,7 +214,7 @@ fn now(pane: &SeenPane) -> PaneNow {
         ["sh", "ash", "bash", "dash", "zsh", "fish", "ksh", "mksh", "tcsh", "csh", "nu", "elvish", "xonsh"]
             .contains(&name.trim_start_matches('-'))
     };
-    if pane.idle && !pane.dead && pane.argv.first().is_none_or(is_shell) { PaneNow::Idle } else { PaneNow::Busy }
+    if pane.idle && !pane.dead && !pane.launching && pane.argv.first().is_none_or(is_shell) { PaneNow::Idle } else { PaneNow::Busy }
 }
 
 /// The agent that somebody sits at, by the words that a record holds.

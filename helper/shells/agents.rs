@@ -9,7 +9,8 @@ use crate::agents::integration::{State, Status};
 use crate::agents::process;
 use crate::agents::recognize::{Process, recognize};
 use crate::error::Result;
-use crate::model::{AgentStep, Binding, Pane, Plan, ResumeLine, SeenPane, Shell, Step, Verdict};
+use crate::model::{AgentStep, Binding, LivePanes, Pane, Plan, ResumeLine, SeenPane, Shell, Step, Verdict};
+use crate::record::why_unclear;
 use crate::restore::{Asked, Situation, resume_line, situation};
 
 /// What is known of a pane's agent.
@@ -51,6 +52,8 @@ pub struct PaneAgent {
     pub pane: Option<String>,
     /// The pane's live id.
     pub tmux: Option<String>,
+    /// Its process, if it runs.
+    pub process: Option<i32>,
     /// Which agent.
     pub kind: String,
     /// Its name for people.
@@ -105,8 +108,11 @@ pub(super) fn of_panes(situation: &Situation, plan: &Plan) -> Vec<PaneAgent> {
         |shell| Shell::own_windows(shell).flat_map(move |window| window.panes.iter().map(move |pane| (shell, window.index, pane)));
     let recorded: HashMap<&str, Recorded> =
         situation.state.shells.iter().flat_map(of_shell).map(|known: Recorded| (known.2.id.as_str(), known)).collect();
+    let panes = LivePanes::of(situation.seen.as_ref());
+    let live: HashMap<&str, Recorded> =
+        recorded.values().filter_map(|&known| Some((panes.find(known.0, known.2)?.id.as_str(), known))).collect();
     let mut rows = Vec::new();
-    let mut running: HashSet<String> = HashSet::new();
+    let mut running: HashSet<&str> = HashSet::new();
     let mut looked_at: HashSet<&str> = HashSet::new();
     for session in situation.seen.iter().flat_map(|seen| &seen.sessions) {
         for (window, pane) in session.windows.iter().flat_map(|window| window.panes.iter().map(move |pane| (window, pane))) {
@@ -115,15 +121,16 @@ pub(super) fn of_panes(situation: &Situation, plan: &Plan) -> Vec<PaneAgent> {
                 continue;
             }
             let Some((agent, id, pid)) = running_agent(situation.catalog(), pane) else { continue };
-            let known = recorded.get(pane.tag.as_str());
+            let known = live.get(pane.id.as_str());
             let name = known.map_or(&session.name, |(shell, ..)| &shell.name);
             let bound = known.and_then(|(.., pane)| pane.agent.as_ref()).filter(|binding| is_of(binding, agent, id.as_deref(), pid));
-            running.insert(pane.tag.clone());
+            running.extend(known.map(|(.., pane)| pane.id.as_str()));
             rows.push(PaneAgent {
                 shell: known.map(|(shell, ..)| shell.id.clone()),
                 place: format!("{name}:{}.{}", window.index, pane.index),
                 pane: known.map(|(.., pane)| pane.id.clone()),
                 tmux: Some(pane.id.clone()),
+                process: Some(pid),
                 kind: agent.kind.clone(),
                 title: agent.title.clone(),
                 id: bound.map(|binding| binding.id.clone()),
@@ -142,7 +149,7 @@ pub(super) fn of_panes(situation: &Situation, plan: &Plan) -> Vec<PaneAgent> {
         }
     }
     for (step, agent) in plan.steps.iter().flat_map(|step| step.agents.iter().map(move |agent| (step, agent))) {
-        if !running.contains(&agent.pane) {
+        if !running.contains(agent.pane.as_str()) {
             rows.push(of_step(step, agent, recorded.get(agent.pane.as_str())));
         }
     }
@@ -157,6 +164,7 @@ fn of_step(step: &Step, agent: &AgentStep, known: Option<&Recorded>) -> PaneAgen
         place: known.map_or_else(|| step.name.clone(), |(shell, window, pane)| format!("{}:{window}.{}", shell.name, pane.index)),
         pane: Some(agent.pane.clone()),
         tmux: None,
+        process: None,
         kind: agent.kind.clone(),
         title: agent.title.clone(),
         id: agent.id.clone(),
@@ -212,7 +220,6 @@ fn differing(dir: Option<&std::path::Path>, pane: &SeenPane) -> Option<String> {
 fn explain(rows: &mut [PaneAgent], catalog: &Catalog, integration: &dyn Fn(&Agent) -> Option<Status>) {
     let mut asked: HashMap<String, Option<Status>> = HashMap::new();
     let unknown = |row: &PaneAgent| row.state == AgentState::NotCaptured;
-    let many = rows.iter().filter(|row| unknown(row) && row.kind == "codex").count() > 1;
     for row in rows.iter_mut().filter(|row| unknown(row)) {
         let Some(agent) = catalog.get(&row.kind) else { continue };
         let status = asked.entry(row.kind.clone()).or_insert_with(|| integration(agent));
@@ -228,10 +235,10 @@ fn explain(rows: &mut [PaneAgent], catalog: &Catalog, integration: &dyn Fn(&Agen
                     "its pane is not recorded yet".to_owned(),
                     "it is at the next look, unless shells.ignore has it".to_owned(),
                 ),
-                State::Installed if row.kind == "codex" && many => (
+                State::Installed if row.process.is_some_and(|pid| why_unclear(catalog, agent, pid).is_some()) => (
                     "ambiguous",
-                    "several conversations share Codex's background server, and nothing tells which is in which pane".to_owned(),
-                    "sidecar agent integration install codex --titles".to_owned(),
+                    format!("{} may show several of its conversations here, and nothing tells which one is in this pane", agent.title),
+                    "sidecar agent integration install codex --titles; then start it anew".to_owned(),
                 ),
                 State::Installed => (
                     "no_prompt_yet",

@@ -335,8 +335,8 @@ fn the_line_that_agent_status_shows_goes_on_with_the_conversation() {
     agents.start("two", "/bin/sh", &["-c", &format!("PATH='{}':$PATH; {line}", programs().display())]);
     agents.wait_shown("two", "ACK 1: the first");
     agents.say("two", "the second", "ACK 2: the second");
-    // By its arguments alone: nobody has bound that pane.
-    assert_eq!(agents.world.agent_verdict("one"), ("no".to_owned(), "already_open".to_owned()));
+    // The pane that has it now is known by a look.
+    assert_eq!(agents.world.agent_verdict("one"), ("no".to_owned(), "duplicate".to_owned()));
 }
 
 #[test]

@@ -171,6 +171,10 @@ fn two_codex_in_one_directory_are_bound_by_their_titles_and_never_guessed() {
     wait_for("the reason in the log", || agents.said_in_the_log("several panes may show this conversation").then_some(()));
     agents.world.look();
     assert!(agents.pane("two")["agent"].is_null(), "{:#}", agents.pane("two"));
+    let rows = agents.sidecar(&["agent", "status", "--json"]).json()["agents"].as_array().unwrap().clone();
+    let of = |place: &str| rows.iter().find(|row| row["place"] == place).map(|row| (row["state"].clone(), row["reason"].clone()));
+    assert_eq!(of("one:0.0"), Some(("captured".into(), "captured".into())));
+    assert_eq!(of("two:0.0"), Some(("not_captured".into(), "ambiguous".into())));
     // The one that is known stays known.
     agents.say("one", "the next", "ACK 2: the next");
     agents.world.look();

@@ -3,6 +3,7 @@
 //! executable and its words, and it waits as one at its prompt does.
 
 use std::path::PathBuf;
+use std::process::Stdio;
 
 use serde_json::{Value, json};
 
@@ -224,8 +225,12 @@ fn a_conversation_that_a_live_process_has_open_is_not_opened_again() {
     // In the living pane, which is idle, it can come back, without the shell being made again.
     let step = world.step("a");
     assert_eq!((&step["action"], &step["agents"][0]["verdict"]), (&json!("reattach"), &json!("ask")));
-    let pid = world.run_claude("b", &format!("--resume {OPEN}"));
-    assert_eq!(world.agent_verdict("a"), is("no", "already_open"));
+    // One that runs in no pane, with the conversation among its words.
+    let (program, script) = world.fake_claude();
+    let mut outside =
+        world.command(&program).arg(&script).args(["--resume", OPEN]).stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+    let pid = i32::try_from(outside.id()).unwrap();
+    wait_for("its own words", || (world.agent_verdict("a") == is("no", "already_open")).then_some(()));
     // By what was recorded of its process, whatever its arguments say.
     let start = sidecar::agents::process::start_time(pid).unwrap();
     let process = json!({ "pid": pid, "startTime": start, "generation": world.generation() });
@@ -237,7 +242,11 @@ fn a_conversation_that_a_live_process_has_open_is_not_opened_again() {
     assert_eq!(world.agent_verdict("a"), is("ask", "needs_confirmation"));
     // Nor is one opened where something else runs.
     world.set_pane("b", &json!({ "agent": bound(B, now + 2000) }));
+    world.tmux(["send-keys", "-t", "=b:", "cat", "Enter"]).ok();
+    wait_for("it", || (world.tmux(["display-message", "-p", "-t", "=b:", "#{pane_current_command}"]).out.trim() == "cat").then_some(()));
     assert_eq!(world.agent_verdict("b"), is("no", "pane_busy"));
+    drop(outside.stdin.take());
+    outside.wait().unwrap();
 }
 
 #[test]
