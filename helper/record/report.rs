@@ -134,7 +134,7 @@ fn ask(server: Option<&Server>) -> Result<(Server, Generation, Vec<LivePane>), S
 #[derive(Default)]
 struct Viewers {
     servers: Vec<(RawText, Server, Generation, Vec<LivePane>)>,
-    viewers: Vec<Viewer>,
+    all: Vec<Viewer>,
     /// The process of each, and its server and its pane among that one's; `None` outside tmux.
     places: Vec<(AgentProcess, Option<(usize, usize)>)>,
 }
@@ -143,12 +143,12 @@ struct Viewers {
 pub fn why_unclear(catalog: &Catalog, agent: &Agent, pid: i32) -> Option<Unclear> {
     let found = viewers(catalog, agent);
     let at = found.places.iter().position(|(process, _)| process.pid == pid)?;
-    daemon::why_unclear(&found.viewers, at)
+    daemon::why_unclear(&found.all, at)
 }
 
 /// Finds them in every server.
 fn viewers(catalog: &Catalog, agent: &Agent) -> Viewers {
-    let Viewers { mut servers, mut viewers, mut places } = Viewers::default();
+    let Viewers { mut servers, all: mut viewers, mut places } = Viewers::default();
     for process in conversations(catalog, &agent.kind).into_iter().filter(is_shared) {
         let variable = process::variable(process.pid, "TMUX").unwrap_or_default();
         if !servers.iter().any(|(known, ..)| *known == variable) {
@@ -175,12 +175,12 @@ fn viewers(catalog: &Catalog, agent: &Agent) -> Viewers {
         viewers.push(viewer);
         places.push((process, place));
     }
-    Viewers { servers, viewers, places }
+    Viewers { servers, all: viewers, places }
 }
 
 /// Finds the pane of a conversation that a shared server runs, by all the programs that may show it.
 fn find_shared(catalog: &Catalog, agent: &Agent, payload: &Payload) -> Result<Found, String> {
-    let Viewers { mut servers, viewers, mut places } = viewers(catalog, agent);
+    let Viewers { mut servers, all: viewers, mut places } = viewers(catalog, agent);
     let folder = std::env::var_os(&agent.home.variable).map(Into::into).or_else(|| default_folder(agent));
     let name = folder.and_then(|folder| thread_name(&folder, &payload.id));
     let wanted = Wanted { id: &payload.id, dir: &payload.dir, name: name.as_deref() };
