@@ -168,6 +168,7 @@ mod tests {
             run: Run::Conversation(None),
             kept: Some(Vec::new()),
             args: Some(Vec::new()),
+            program: None,
             wrapper: false,
         }
     }

@@ -3,7 +3,7 @@
 use super::catalog::Catalog;
 use super::flags::{self, Run};
 use super::process;
-use super::recognize::{Process, recognize};
+use super::recognize::{Process, recognize, without_deleted};
 use crate::model::RawText;
 
 /// More generations than this has no process that means anything here.
@@ -24,6 +24,8 @@ pub struct AgentProcess {
     pub kept: Option<Vec<RawText>>,
     /// Its arguments, if they are known.
     pub args: Option<Vec<RawText>>,
+    /// Its executable, or the script that an interpreter runs.
+    pub program: Option<RawText>,
     /// It only waits for the agent itself, its child.
     pub wrapper: bool,
 }
@@ -41,6 +43,12 @@ pub struct Ancestor {
 pub fn agent_at(catalog: &Catalog, pid: i32) -> Option<AgentProcess> {
     let (argv, exe, comm) = (process::argv(pid), process::exe(pid), process::comm(pid));
     let found = recognize(catalog, Process { argv: argv.as_deref(), exe: exe.as_deref(), comm: comm.as_deref() })?;
+    let program = match (found.script, found.args) {
+        (Some(script), _) => Some(script.clone()),
+        // A script that has overwritten its words leaves no path but its interpreter's.
+        (None, None) => None,
+        (None, Some(_)) => exe.as_deref().map(|exe| RawText::from(without_deleted(exe).into_owned())),
+    };
     let reading = found.args.map(|args| flags::read(found.agent, args));
     Some(AgentProcess {
         pid,
@@ -49,6 +57,7 @@ pub fn agent_at(catalog: &Catalog, pid: i32) -> Option<AgentProcess> {
         run: reading.as_ref().map_or(Run::Conversation(None), |reading| reading.run.clone()),
         kept: reading.map(|reading| reading.kept),
         args: found.args.map(<[RawText]>::to_vec),
+        program: program.filter(|path| path.as_path().is_absolute()),
         wrapper: found.wrapper,
     })
 }

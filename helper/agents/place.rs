@@ -58,7 +58,16 @@ mod tests {
     use super::*;
 
     fn agent(pid: i32, kind: &str, run: Run, wrapper: bool) -> Ancestor {
-        let agent = AgentProcess { pid, start_time: 1, kind: kind.into(), run, kept: Some(Vec::new()), args: Some(Vec::new()), wrapper };
+        let agent = AgentProcess {
+            pid,
+            start_time: 1,
+            kind: kind.into(),
+            run,
+            kept: Some(Vec::new()),
+            args: Some(Vec::new()),
+            program: None,
+            wrapper,
+        };
         Ancestor { pid, agent: Some(agent) }
     }
 

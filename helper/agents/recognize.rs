@@ -29,6 +29,8 @@ pub struct Recognized<'a> {
     pub agent: &'a Agent,
     /// The words behind the program's name; `None` where they are lost, which is not the same as none.
     pub args: Option<&'a [RawText]>,
+    /// The script that an interpreter runs, where it is one.
+    pub script: Option<&'a RawText>,
     /// It only waits for the agent itself, its child of the same arguments.
     pub wrapper: bool,
 }
@@ -47,7 +49,7 @@ pub fn by_words<'a>(catalog: &'a Catalog, argv: &'a [RawText]) -> Option<Recogni
 fn recognize_as<'a>(agent: &'a Agent, process: Process<'a>) -> Option<Recognized<'a>> {
     let named = |name: &OsStr| agent.programs.iter().any(|program| name == program.as_str());
     let comm_fits = process.comm.is_some_and(|comm| named(OsStr::new(comm)));
-    let own = |args| Some(Recognized { agent, args, wrapper: false });
+    let own = |args| Some(Recognized { agent, args, script: None, wrapper: false });
     let Some(exe) = process.exe.map(without_deleted) else {
         // The file is hidden where a process has made itself undumpable; both of its names must fit then.
         let (first, rest) = process.argv?.split_first()?;
@@ -66,12 +68,13 @@ fn recognize_as<'a>(agent: &'a Agent, process: Process<'a>) -> Option<Recognized
     }
     if named(file_name(first)) && rest.iter().all(RawText::is_empty) {
         // A script that calls itself so overwrites all of its words.
-        return (agent.script == Script::Agent).then_some(Recognized { agent, args: None, wrapper: false });
+        return (agent.script == Script::Agent).then_some(Recognized { agent, args: None, script: None, wrapper: false });
     }
     let at = rest.iter().position(|word| !word.as_bytes().starts_with(b"-"))?;
     let script = &rest[at];
     let fits = named(file_name(script)) || agent.scripts.iter().any(|pattern| WildMatch::new(pattern).matches(&script.display()));
-    fits.then_some(Recognized { agent, args: Some(&rest[at + 1..]), wrapper: agent.script == Script::Wrapper })
+    let wrapper = agent.script == Script::Wrapper;
+    fits.then_some(Recognized { agent, args: Some(&rest[at + 1..]), script: Some(script), wrapper })
 }
 
 fn is_native(agent: &Agent, exe: &Path) -> bool {
@@ -91,7 +94,7 @@ fn file_name(word: &RawText) -> &OsStr {
 }
 
 /// The kernel appends this to a file that was replaced, as an update does.
-fn without_deleted(exe: &Path) -> std::borrow::Cow<'_, Path> {
+pub(super) fn without_deleted(exe: &Path) -> std::borrow::Cow<'_, Path> {
     match exe.to_str().and_then(|text| text.strip_suffix(" (deleted)")) {
         Some(path) => Path::new(path).to_owned().into(),
         None => exe.into(),

@@ -66,39 +66,45 @@ pub struct Case<'a> {
     pub asked: bool,
 }
 
-/// The verdict, its reason as a stable `snake_case` word, and words that follow the agent's name.
-pub fn judge(case: &Case) -> (Verdict, &'static str, String) {
-    let no = |reason, detail: &str| (Verdict::No, reason, detail.to_owned());
+/// What keeps a conversation from being opened, whoever asks: a stable `snake_case` word, and words that follow the agent's name.
+pub fn obstacle(case: &Case) -> Option<(&'static str, String)> {
+    let is = |reason, detail: &str| Some((reason, detail.to_owned()));
     let Some(Chosen { binding, .. }) = case.chosen else {
-        return no("no_binding", "its conversation is not known, comes back as a shell");
+        return is("no_binding", "its conversation is not known, comes back as a shell");
     };
     if !case.known_agent {
-        return no("unknown_agent", "no such agent is in the catalog, comes back as a shell");
-    }
-    match binding.ended.as_ref().map(|end| end.reason) {
-        Some(EndReason::User) => return no("ended_by_user", "you ended it"),
-        Some(EndReason::Gone) => return no("ended_by_user", "it had ended while its pane lived on"),
-        Some(EndReason::Died) | None => (),
+        return is("unknown_agent", "no such agent is in the catalog, comes back as a shell");
     }
     if !case.good_id {
-        return no("no_binding", "its conversation has no id that could be one, comes back as a shell");
+        return is("no_binding", "its conversation has no id that could be one, comes back as a shell");
     }
     if !case.transcript {
         // The first prompt writes it.
         let detail = if binding.prompted { "its transcript is missing" } else { "no conversation yet, comes back as a shell" };
-        return no("transcript_missing", detail);
+        return is("transcript_missing", detail);
     }
     if let Some(place) = case.elsewhere {
-        return (Verdict::No, "duplicate", format!("the same conversation was seen later in {place}"));
+        return Some(("duplicate", format!("the same conversation was seen later in {place}")));
     }
     if let Some(pid) = case.open {
-        return (Verdict::No, "already_open", format!("already open in process {pid}"));
+        return Some(("already_open", format!("already open in process {pid}")));
+    }
+    case.missing_dir.map(|dir| ("agent_directory_missing", format!("its directory is missing: {dir}")))
+}
+
+/// The verdict, its reason as a stable `snake_case` word, and words that follow the agent's name.
+pub fn judge(case: &Case) -> (Verdict, &'static str, String) {
+    let no = |reason, detail: &str| (Verdict::No, reason, detail.to_owned());
+    let obstacle = obstacle(case);
+    let ended = case.chosen.filter(|_| case.known_agent).and_then(|chosen| chosen.binding.ended.as_ref()).map(|end| end.reason);
+    match (ended, obstacle) {
+        (Some(EndReason::User), _) => return no("ended_by_user", "you ended it"),
+        (Some(EndReason::Gone), _) => return no("ended_by_user", "it had ended while its pane lived on"),
+        (_, Some((reason, detail))) => return (Verdict::No, reason, detail),
+        (Some(EndReason::Died) | None, None) => (),
     }
     if case.pane == PaneNow::Busy {
         return no("pane_busy", "its pane runs something else");
-    }
-    if let Some(dir) = case.missing_dir {
-        return (Verdict::No, "agent_directory_missing", format!("its directory is missing: {dir}"));
     }
     match case.policy {
         Policy::Shell => return no("policy_shell", "its shell's policy is shell only"),
@@ -167,8 +173,8 @@ mod tests {
             ("transcript_missing", Verdict::No, |case| case.transcript = false),
             ("duplicate", Verdict::No, |case| case.elsewhere = Some("api, pane 1.0")),
             ("already_open", Verdict::No, |case| case.open = Some(7)),
-            ("pane_busy", Verdict::No, |case| case.pane = PaneNow::Busy),
             ("agent_directory_missing", Verdict::No, |case| case.missing_dir = Some("/gone")),
+            ("pane_busy", Verdict::No, |case| case.pane = PaneNow::Busy),
             ("policy_shell", Verdict::No, |case| case.policy = Policy::Shell),
             ("resume_off", Verdict::No, |case| case.setting = Setting::Off),
             ("shell_not_restored", Verdict::No, |case| case.shell_comes_back = false),
@@ -188,7 +194,11 @@ mod tests {
             }
         }
         for (ended, reason) in [(&user, "ended_by_user"), (&gone, "ended_by_user")] {
-            assert_eq!(of(&Case { chosen: Some(ended), transcript: false, ..base }), (Verdict::No, reason));
+            let case = Case { chosen: Some(ended), transcript: false, ..base };
+            assert_eq!(of(&case), (Verdict::No, reason));
+            // Who asks for it all the same may have it, but for what can't be had.
+            assert_eq!(obstacle(&case).unwrap().0, "transcript_missing");
+            assert_eq!(obstacle(&Case { transcript: true, policy: Policy::Never, pane: PaneNow::Busy, ..case }), None);
         }
         assert_eq!(judge(&Case { chosen: Some(&fresh), transcript: false, ..base }).2, "no conversation yet, comes back as a shell");
         // The shell's policy outranks the setting, and never what was not asked for.

@@ -29,6 +29,7 @@ pub(super) fn run(command: &AgentCommand, context: impl FnOnce() -> Result<Conte
             Ok(ExitCode::SUCCESS)
         }
         AgentCommand::Integration { command } => integration(command),
+        AgentCommand::Resume { pane } => super::pane::resume(context(), pane),
         AgentCommand::Status { json } => agent_status::status(&context()?, *json),
     }
 }

@@ -70,7 +70,7 @@ pub(super) enum SessionCommand {
     )]
     Status(StatusArgs),
     /// Bring the shells back that died with their server
-    #[command(after_help = "Example:\n  sidecar session restore --dry-run\n  sidecar session restore --shell web --shell api")]
+    #[command(after_help = "Example:\n  sidecar session restore --dry-run\n  sidecar session restore --shell web --agents")]
     Restore(RestoreArgs),
     /// What a restore may do with a shell: shows it, or sets it
     #[command(after_help = "Example:\n  sidecar session policy\n  sidecar session policy web --never")]
@@ -114,6 +114,18 @@ pub(super) struct RestoreArgs {
     /// Only this shell: its id, session name, display name or the name it was made with (may be given again)
     #[arg(long = "shell", value_name = "T", allow_hyphen_values = true)]
     pub(super) shells: Vec<String>,
+    /// Open the conversations of the agents again, too
+    #[arg(long)]
+    pub(super) agents: bool,
+    /// Yes, also those that ask first
+    #[arg(long, requires = "agents")]
+    pub(super) yes: bool,
+    /// Answer an agent's question whether to go on with a summary with this choice; without it, the full conversation
+    #[arg(long, value_name = "N", requires = "agents", conflicts_with = "no_answer", value_parser = clap::value_parser!(u8).range(1..=9))]
+    pub(super) answer_choice: Option<u8>,
+    /// Leave that question to me
+    #[arg(long, requires = "agents")]
+    pub(super) no_answer: bool,
     /// Say what would be done, and do nothing
     #[arg(long)]
     pub(super) dry_run: bool,
@@ -291,6 +303,12 @@ pub(super) enum AgentCommand {
         #[arg(long)]
         json: bool,
     },
+    /// Open a pane's conversation again, in the pane that this is called in; the pane is one of `agent status --json`
+    #[command(after_help = "Example:\n  sidecar agent resume pn-0123456789abcdef")]
+    Resume {
+        /// The id of the pane's record
+        pane: String,
+    },
     /// What that hook calls; never prints, always exits 0
     #[command(hide = true)]
     ReportSession {
@@ -380,6 +398,15 @@ pub(super) enum PaneCommand {
         /// Its name
         #[arg(allow_hyphen_values = true)]
         program: OsString,
+        /// The pane's record, if it resumed its conversation
+        pane: Option<String>,
+    },
+    /// Watch the resume of a pane's conversation
+    Watch {
+        /// The id of the pane's record
+        pane: String,
+        /// The live pane that it runs in
+        here: String,
     },
 }
 
@@ -397,7 +424,7 @@ impl Command {
                 IntegrationCommand::Uninstall(change) | IntegrationCommand::Repair(change) => change.json,
             },
             Self::Agent { command: AgentCommand::Status { json } } => *json,
-            Self::Agent { command: AgentCommand::ReportSession { .. } }
+            Self::Agent { command: AgentCommand::ReportSession { .. } | AgentCommand::Resume { .. } }
             | Self::Menu { .. }
             | Self::Hook { .. }
             | Self::Pane { .. }

@@ -10,12 +10,13 @@ use super::args::{RestoreArgs, StatusArgs};
 use super::output::{age, colours, directory, for_this_server, local_time, pad, paint, print, print_json, shown, told_apart, widest};
 use super::when::when;
 use super::{Context, own_path};
-use crate::error::{Exit, Result};
+use crate::error::{Error, Exit, Result};
 use crate::model::{
-    Action, AgentOutcome, AgentStep, Outcome, OutcomeStatus, Plan, Policy, ServerState, Step, Verdict, count, in_one_line, went_well,
+    Action, AgentOutcome, AgentStatus, AgentStep, Answer, Outcome, OutcomeStatus, Plan, Policy, ServerState, Step, Verdict,
+    agents_went_well, count, in_one_line, went_well,
 };
 use crate::record::{Settings, now};
-use crate::restore::{Asked, restore as run_restore, retire_bootstrap, situation};
+use crate::restore::{Asked, Consent, Order, Progress, restore as run_restore, retire_bootstrap, situation};
 use crate::tmux::shell_word;
 
 pub(super) fn status(context: &Context, options: &StatusArgs) -> Result<ExitCode> {
@@ -123,8 +124,15 @@ fn status_text(plan: &Plan, server: &str, notices: &[String]) -> String {
         let told = step.agents.iter().filter(|agent| step.action != Action::Reattach || agent.verdict != Verdict::No);
         out.extend(told.map(|agent| paint(&agent_line(agent), "2", colours) + "\n"));
     }
-    if plan.steps.iter().any(|step| step.action.makes()) {
-        out.push_str(&format!("\n  restore:            {}\n", for_this_server("sidecar session restore ").trim_end()));
+    let agents = plan.steps.iter().flat_map(|step| &step.agents).any(|agent| agent.verdict != Verdict::No);
+    let makes = plan.steps.iter().any(|step| step.action.makes());
+    let restore = for_this_server("sidecar session restore ");
+    if makes {
+        out.push_str(&format!("\n  restore:            {}\n", restore.trim_end()));
+    }
+    if agents {
+        let gap = if makes { "" } else { "\n" };
+        out.push_str(&format!("{gap}  with the agents:    {} --agents\n", restore.trim_end()));
     }
     out
 }
@@ -177,23 +185,22 @@ fn action_colour(action: Action) -> &'static str {
 
 pub(super) fn restore(context: &Context, options: &RestoreArgs) -> Result<ExitCode> {
     let selected = if options.shells.is_empty() { None } else { Some(context.shells().ids(&options.shells)?) };
-    let asked = Asked { agents: false, as_of: options.as_of.as_deref().map(when).transpose()? };
+    let asked = Asked { agents: options.agents, as_of: options.as_of.as_deref().map(when).transpose()? };
+    let asking = if options.agents && !options.yes { asking(context, asked, selected.as_deref())? } else { Vec::new() };
+    let agreed = options.yes || (!asking.is_empty() && !options.dry_run && confirm(&asking)?);
+    let answer = match options.answer_choice {
+        Some(choice) => Answer::Choice(choice),
+        None if options.no_answer => Answer::Leave,
+        None => Answer::Full,
+    };
+    let consent = if agreed { Consent::Given } else { Consent::Unasked };
+    let order = Order { selected: selected.as_deref(), asked, consent, also: None, answer, dry_run: options.dry_run };
     let mut line = ProgressLine::new();
-    let report = run_restore(
-        &context.server,
-        &context.store,
-        &context.config,
-        &own_path()?,
-        selected.as_deref(),
-        asked,
-        options.dry_run,
-        &mut |done, total| {
-            line.show(done, total);
-        },
-    )?;
+    let report = run_restore(&context.server, &context.store, &context.config, &own_path()?, order, &mut |progress| line.show(progress))?;
     line.clear();
     let outcomes = report.outcomes;
-    let failed = outcomes.iter().filter(|outcome| outcome.status == OutcomeStatus::Failed).count();
+    let failed_agents = outcomes.iter().flat_map(|outcome| &outcome.agents).filter(|agent| agent.status == AgentStatus::Failed).count();
+    let failed = outcomes.iter().filter(|outcome| outcome.status == OutcomeStatus::Failed).count() + failed_agents;
     if options.json {
         let document = json!({
             "schemaVersion": 1,
@@ -217,13 +224,40 @@ pub(super) fn restore(context: &Context, options: &RestoreArgs) -> Result<ExitCo
     if well && !options.dry_run {
         context.store.restore_went_well();
     }
-    Ok(if !well {
+    Ok(if !well || !agents_went_well(&outcomes) {
         ExitCode::from(Exit::Failed as u8)
-    } else if refused {
+    } else if refused || (options.dry_run && !asking.is_empty()) {
         ExitCode::from(Exit::Refused as u8)
     } else {
         ExitCode::SUCCESS
     })
+}
+
+/// The agents that ask first.
+fn asking(context: &Context, asked: Asked, selected: Option<&[String]>) -> Result<Vec<AgentStep>> {
+    let situation = situation(&context.server, &context.store, &context.config)?;
+    let chosen = |step: &Step| selected.is_none_or(|ids| ids.contains(&step.shell));
+    let agents = situation.plan_for(asked).steps.into_iter().filter(chosen).flat_map(|step| step.agents);
+    Ok(agents.filter(|agent| agent.verdict == Verdict::Ask).collect())
+}
+
+/// Asks on the terminal; `false` restores without them.
+fn confirm(asking: &[AgentStep]) -> Result<bool> {
+    if !(std::io::stdin().is_terminal() && std::io::stderr().is_terminal()) {
+        return Err(Error::failed("confirmation_needed", format!("{} to be confirmed, and nobody to ask", count(asking.len(), "resume")))
+            .exit(Exit::Refused)
+            .hint("add --yes to resume them, or leave --agents out; `sidecar session status` shows them"));
+    }
+    let mut err = std::io::stderr().lock();
+    for agent in asking {
+        let dir = agent.work_dir.as_deref().map(|dir| format!(", in {}", directory(dir))).unwrap_or_default();
+        writeln!(err, "  {}   {}{dir}", shown(&agent.place), shown(&agent.title))?;
+    }
+    write!(err, "Resume {}? [y/N] ", count(asking.len(), "agent"))?;
+    err.flush()?;
+    let mut answer = String::new();
+    std::io::stdin().read_line(&mut answer)?;
+    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
 }
 
 fn outcome_json(outcome: &Outcome) -> serde_json::Value {
@@ -244,7 +278,8 @@ fn agent_outcome_json(agent: &AgentOutcome) -> serde_json::Value {
 
 fn restore_text(outcomes: &[Outcome], dry_run: bool) -> String {
     let told: Vec<&Outcome> = outcomes.iter().filter(|outcome| outcome.reason != "not_selected").collect();
-    if told.iter().all(|outcome| outcome.status == OutcomeStatus::Reattached) {
+    let came_back = |outcome: &&Outcome| outcome.agents.iter().any(|agent| agent.status != AgentStatus::Skipped);
+    if told.iter().all(|outcome| outcome.status == OutcomeStatus::Reattached) && !told.iter().any(came_back) {
         return match told.len() {
             0 => "Nothing to restore.\n".to_owned(),
             number => format!("Nothing to restore: {} already running.\n", count(number, "shell")),
@@ -255,9 +290,14 @@ fn restore_text(outcomes: &[Outcome], dry_run: bool) -> String {
     let status = widest(told.iter().map(|outcome| word(outcome, dry_run)));
     let mut out = String::new();
     for outcome in &told {
+        let agents = outcome.agents.iter().filter(|agent| agent.status != AgentStatus::Skipped || agent.reason != "not_requested");
         let line = format!("{}   {}   {}", pad(&shown(&outcome.name), width), pad(word(outcome, dry_run), status), shown(&outcome.detail));
         out.push_str(line.trim_end());
         out.push('\n');
+        for agent in agents {
+            let status = if dry_run && agent.status == AgentStatus::Resumed { "would be resumed" } else { agent.status.word() };
+            out.push_str(&format!("    {}   {} {status}: {}\n", shown(&agent.place), shown(&agent.kind), shown(&agent.detail)));
+        }
     }
     out.push_str(&format!("{}\n", in_one_line(outcomes, dry_run)));
     out
@@ -292,12 +332,12 @@ impl ProgressLine {
         Self { began: Instant::now(), terminal: std::io::stderr().is_terminal(), drawn: false, last: None }
     }
 
-    fn show(&mut self, done: usize, total: usize) {
+    fn show(&mut self, progress: Progress) {
         let pause = Duration::from_millis(if self.terminal { 100 } else { 1000 });
         if self.began.elapsed() < Duration::from_secs(1) || self.last.is_some_and(|last| last.elapsed() < pause) {
             return;
         }
-        let text = format!("sidecar: {done} of {}", count(total, "shell"));
+        let text = format!("sidecar: {progress}");
         let mut err = std::io::stderr().lock();
         let _ = if self.terminal { write!(err, "\r{text}\x1b[K") } else { writeln!(err, "{text}") };
         self.drawn = self.terminal;

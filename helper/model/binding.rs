@@ -29,6 +29,9 @@ pub struct Binding {
     /// Its configuration directory, where that is not the default one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub config_dir: Option<RawText>,
+    /// The executable or the script that ran it, for when its name is not found.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub program: Option<RawText>,
     /// The process that ran it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub process: Option<BoundProcess>,

@@ -26,6 +26,8 @@ pub struct Outcome {
 pub struct AgentOutcome {
     /// The pane's id.
     pub pane: String,
+    /// `NAME:WINDOW.PANE`, for people.
+    pub place: String,
     /// Which agent.
     pub kind: String,
     /// What became of it.
@@ -39,15 +41,27 @@ pub struct AgentOutcome {
 /// What became of an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AgentStatus {
+    /// It goes on with its conversation.
+    Resumed,
+    /// It asks something, and waits for the user.
+    Waiting,
+    /// It is on its way.
+    Starting,
     /// Its conversation was not opened.
     Skipped,
+    /// It was gone again, or never came.
+    Failed,
 }
 
 impl AgentStatus {
     /// The word in `--json`.
     pub fn word(self) -> &'static str {
         match self {
+            Self::Resumed => "resumed",
+            Self::Waiting => "waiting",
+            Self::Starting => "starting",
             Self::Skipped => "skipped",
+            Self::Failed => "failed",
         }
     }
 }
@@ -83,20 +97,49 @@ impl OutcomeStatus {
     }
 }
 
-/// What was done, in one line.
+/// What was done, in one line; where agents wait, and what to look at if one failed.
 pub fn in_one_line(outcomes: &[Outcome], dry_run: bool) -> String {
     let number = |status| outcomes.iter().filter(|outcome| outcome.status == status).count();
     let verb = if dry_run { "would be restored" } else { "restored" };
-    let rest: String =
-        [(OutcomeStatus::Refused, "refused"), (OutcomeStatus::Failed, "failed"), (OutcomeStatus::Manual, "waiting with a command")]
-            .into_iter()
-            .filter(|(status, _)| number(*status) > 0)
-            .map(|(status, word)| format!(", {} {word}", number(status)))
-            .collect();
-    format!("{} {verb}{rest}", count(number(OutcomeStatus::Restored), "shell"))
+    let mut said = format!("{} {verb}", count(number(OutcomeStatus::Restored), "shell"));
+    let rest = [(OutcomeStatus::Refused, "refused"), (OutcomeStatus::Failed, "failed"), (OutcomeStatus::Manual, "waiting with a command")];
+    for (status, word) in rest.into_iter().filter(|(status, _)| number(*status) > 0) {
+        said.push_str(&format!(", {} {word}", number(status)));
+    }
+    let agents = |status| outcomes.iter().flat_map(|outcome| &outcome.agents).filter(move |agent| agent.status == status);
+    let verb = if dry_run { "would be resumed" } else { "resumed" };
+    for (status, word) in [(AgentStatus::Resumed, verb), (AgentStatus::Starting, "starting")] {
+        let some = agents(status).count();
+        if some > 0 {
+            said.push_str(&format!(", {} {word}", count(some, "agent")));
+        }
+    }
+    if let Some(waiting) =
+        waiting_words(&agents(AgentStatus::Waiting).map(|agent| (agent.place.as_str(), agent.detail.as_str())).collect::<Vec<_>>())
+    {
+        said.push_str(&format!(", {waiting}"));
+    }
+    let failed = agents(AgentStatus::Failed).count();
+    if failed > 0 {
+        said.push_str(&format!(", {} failed: sidecar agent status", count(failed, "agent")));
+    }
+    said
 }
 
-/// Whether nothing failed, and nothing was cut short by the server's end.
+/// Who waits where for the user, by place and question; `None` if nobody does.
+pub fn waiting_words(waiting: &[(&str, &str)]) -> Option<String> {
+    let (first, rest) = waiting.split_first()?;
+    let more = if rest.is_empty() { String::new() } else { format!(" and {} more", rest.len()) };
+    let verb = if rest.is_empty() { "agent waits" } else { "agents wait" };
+    Some(format!("{} {verb} for you in {} ({}){more}", waiting.len(), first.0, first.1))
+}
+
+/// Whether nothing failed of the shells, and nothing was cut short by the server's end.
 pub fn went_well(outcomes: &[Outcome]) -> bool {
     !outcomes.iter().any(|outcome| outcome.status == OutcomeStatus::Failed || outcome.reason == "server_changed")
+}
+
+/// Whether no agent failed.
+pub fn agents_went_well(outcomes: &[Outcome]) -> bool {
+    !outcomes.iter().flat_map(|outcome| &outcome.agents).any(|agent| agent.status == AgentStatus::Failed)
 }

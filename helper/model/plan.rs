@@ -89,6 +89,8 @@ pub struct Step {
 pub struct AgentStep {
     /// The pane's id.
     pub pane: String,
+    /// `NAME:WINDOW.PANE`, for people.
+    pub place: String,
     /// Which agent, as the catalog names it.
     pub kind: String,
     /// Its name for people.
@@ -107,6 +109,8 @@ pub struct AgentStep {
     pub since: Since,
     /// When it was last heard of.
     pub reported: Option<EpochMs>,
+    /// What keeps it from being opened, whoever asks: a stable word, and words that follow the agent's name.
+    pub obstacle: Option<(&'static str, String)>,
     /// What a resume runs, where it could be one.
     pub line: Option<ResumeLine>,
 }
@@ -118,6 +122,10 @@ pub struct ResumeLine {
     pub dir: RawText,
     /// With this variable, where the agent's configuration is not in its usual folder.
     pub variable: Option<(String, RawText)>,
+    /// Without these: what another agent told its children, and the variable of the configuration's folder where that is the usual one.
+    pub without: Vec<String>,
+    /// Its executable, where the program's name is not found.
+    pub program: Option<RawText>,
     /// The program and its arguments.
     pub words: Vec<RawText>,
 }

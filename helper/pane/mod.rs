@@ -5,9 +5,11 @@
 
 mod launch;
 mod prompt;
+mod resume;
 mod shell;
 mod start;
 
 pub use launch::Launch;
-pub use shell::{leave_shell, user_shell};
+pub use resume::resume;
+pub use shell::{is_panes_own, leave_shell, user_shell};
 pub use start::{ended, start};

@@ -20,17 +20,25 @@ const TOGETHER: u16 = 30;
 /// # Errors
 /// There is no terminal, or it is gone.
 pub(super) fn wants_to_run(command: &str, dir: &str) -> Result<bool> {
+    raw(|| ask(command, dir))
+}
+
+/// Does something while the terminal gives each key as it is. What was typed before, or is left over, is dropped.
+///
+/// # Errors
+/// There is no terminal, or it is gone; those of what is done.
+pub(super) fn raw<T>(what: impl FnOnce() -> Result<T>) -> Result<T> {
     let terminal = std::io::stdin();
     let before = tcgetattr(&terminal)?;
     let mut raw = before.clone();
     // Without signals: a Ctrl-C that ended this process would close the pane.
     cfmakeraw(&mut raw);
     tcsetattr(&terminal, SetArg::TCSAFLUSH, &raw)?;
-    let asked = ask(command, dir);
+    let done = what();
     let mut after = before;
     after.local_flags.insert(LocalFlags::ISIG);
     tcsetattr(&terminal, SetArg::TCSAFLUSH, &after)?;
-    asked
+    done
 }
 
 fn ask(command: &str, dir: &str) -> Result<bool> {

@@ -20,6 +20,11 @@ pub fn user_shell() -> PathBuf {
     variable.filter(runs).or_else(|| passwd().filter(runs)).unwrap_or_else(|| PathBuf::from("/bin/sh"))
 }
 
+/// Whether this process is the one that tmux started in its pane: that one leads a session, and no command of a shell's does.
+pub fn is_panes_own() -> bool {
+    nix::unistd::getsid(None).is_ok_and(|leader| leader == nix::unistd::getpid())
+}
+
 /// Becomes what tmux itself opens a pane with: `default-command`, else `default-shell` as a login shell. Comes back only if no
 /// shell at all can be run.
 pub fn leave_shell(server: Option<&Server>) -> ExitCode {

@@ -3,16 +3,20 @@
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use super::launch::Launch;
 use super::prompt::wants_to_run;
-use super::shell::{leave_shell, user_shell};
+use super::shell::{is_panes_own, leave_shell, user_shell};
 use crate::display::{self, shown};
 use crate::error::{Error, Result};
 use crate::model::{Pane, RawText, Run, Shell};
 use crate::restore::{self, Start};
 use crate::store::{Config, Store};
 use crate::tmux::Server;
+
+/// How long tmux may take to tell what a pane shows; the user waits for a prompt.
+const LIMIT: Duration = Duration::from_secs(2);
 
 /// Begins the pane with this id, as its record has it now: its command after an Enter, its program, or the user's shell. `helper`
 /// is this program's own path. Comes back only if not even a shell can be run.
@@ -56,15 +60,24 @@ fn begin(store: &Store, config: &Config, helper: &str, pane: &str) -> Result<()>
 }
 
 /// A directory by the path that this pane was opened with, where that leads there.
-fn as_opened(dir: &Path) -> PathBuf {
+pub(super) fn as_opened(dir: &Path) -> PathBuf {
     let leads_there = |path: &PathBuf| path.is_absolute() && fs_err::canonicalize(path).ok() == fs_err::canonicalize(dir).ok();
     std::env::var_os("PWD").map(PathBuf::from).filter(leads_there).unwrap_or_else(|| dir.to_owned())
 }
 
-/// Leaves the user's shell after a program, and says why that ended if it did not by itself or by the user's hand.
-pub fn ended(server: &Server, code: i32, program: &OsStr) -> ExitCode {
+/// Leaves the user's shell after a program, and says why that ended if it did not by itself or by the user's hand. `pane` is the
+/// record whose conversation it resumed.
+pub fn ended(server: &Server, store: &Store, config: &Config, code: i32, program: &OsStr, pane: Option<&str>) -> ExitCode {
     // A line was run by the shell.
     let program = if Path::new(program) == user_shell() { "the command".into() } else { program.to_string_lossy() };
+    if let Some(pane) = pane {
+        let said = std::env::var("TMUX_PANE").ok().and_then(|here| server.screen(&here, LIMIT).ok()).unwrap_or_default();
+        restore::ended(server, store, config, pane, code, &said).unwrap_or_default().iter().for_each(|line| tell(line));
+        if !is_panes_own() {
+            return ExitCode::from(u8::try_from(code).unwrap_or(1));
+        }
+        return leave_shell(Some(server));
+    }
     match code {
         // Hangup, interrupt, quit and termination are somebody's wish.
         0 | 129 | 130 | 131 | 143 => {}
@@ -76,6 +89,6 @@ pub fn ended(server: &Server, code: i32, program: &OsStr) -> ExitCode {
 }
 
 /// One line, above the prompt.
-fn tell(what: &str) {
+pub(super) fn tell(what: &str) {
     eprintln!("sidecar: {}", shown(what));
 }

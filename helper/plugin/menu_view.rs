@@ -2,7 +2,7 @@
 
 use super::hooks::background;
 use crate::display::{age, cut, cut_start, directory, pad, shown, widest};
-use crate::model::{Action, EpochMs, Policy, Step, count};
+use crate::model::{Action, AgentStep, EpochMs, Policy, Step, Verdict, count};
 use crate::shells::{Row, policy_words};
 use crate::tmux::{Item, MENU_FRAME, Menu, SeenClient, menu_length};
 
@@ -143,11 +143,21 @@ impl View<'_> {
     /// The plan. `last_active` is for each step's shell; `forgotten` how many tombstones there are.
     pub(super) fn restore(&self, steps: &[&Step], last_active: &dyn Fn(&str) -> EpochMs, forgotten: usize, page: usize) -> Menu {
         let pending = steps.iter().filter(|step| step.action.makes()).count();
+        let agents = steps.iter().flat_map(|step| &step.agents).filter(|agent| agent.verdict != Verdict::No).count();
         let mut items = match pending {
+            0 if agents > 0 => Vec::new(),
             0 => vec![self.inert("Nothing to restore")],
             1 => vec![self.choice("Restore it", 'a', &["make-all"])],
             _ => vec![self.choice("Restore all shells", 'a', &["make-all"])],
         };
+        if agents > 0 {
+            let text = match pending {
+                0 => format!("Resume {}", count(agents, "agent")),
+                1 => format!("Restore it, resume {}", count(agents, "agent")),
+                _ => format!("Restore all, resume {}", count(agents, "agent")),
+            };
+            items.push(self.choice(&text, 'r', &["resume-all"]));
+        }
         let (shown_steps, pages) = self.page(steps, page, self.fixed());
         if !steps.is_empty() {
             self.with_rule(&mut items);
@@ -161,13 +171,13 @@ impl View<'_> {
                     Action::Refuse | Action::Skip if step.policy != Policy::Never => {
                         [name, String::new(), with_tilde(&shown(step.note.as_deref().unwrap_or(&step.detail)))]
                     }
-                    _ => [name, directory(&step.work_dir), format!("{} {} {age}", what(step), self.dot())],
+                    _ => [name, directory(&step.work_dir), format!("{} {} {age}", self.what(step), self.dot())],
                 }
             })
             .collect();
         let mut keys = '1'..='9';
         for (step, line) in shown_steps.iter().zip(self.table(&rows)) {
-            let inert = !step.action.makes() && step.policy != Policy::Never;
+            let inert = !step.action.makes() && step.policy != Policy::Never && !has_agents(step);
             items.push(match if inert { None } else { keys.next() } {
                 _ if inert => Item::Inert(line),
                 Some(key) => self.choice(&line, key, &["shell", &step.shell]),
@@ -186,7 +196,11 @@ impl View<'_> {
             items.push(self.choice(&format!("Forgotten shells ({forgotten})"), 'f', &["forgotten", "0"]));
         }
         items.push(self.nothing("Not now", 'x'));
-        self.menu(&format!("Restore {} {}", self.dot(), count(pending, "shell")), items)
+        let title = match (pending, agents) {
+            (0, 1..) => format!("Resume {} {}", self.dot(), count(agents, "agent")),
+            _ => format!("Restore {} {}", self.dot(), count(pending, "shell")),
+        };
+        self.menu(&title, items)
     }
 
     /// One shell of the plan.
@@ -198,10 +212,58 @@ impl View<'_> {
         } else {
             self.inert(&format!("Restore: {}", shown(&step.detail)))
         });
+        if has_agents(step) {
+            let names = self.agents(step).join(", ");
+            let text = if step.action.makes() { format!("Restore it, and resume {names}") } else { format!("Resume {names}") };
+            items.push(self.choice(&text, 'a', &["resume", id]));
+        }
+        // What had ended stays where it is unless it is asked for.
+        let ended = step.agents.iter().filter(|agent| agent.reason == "ended_by_user" && agent.obstacle.is_none());
+        for (agent, key) in ended.zip(['1', '2', '3']) {
+            let text = format!("Resume {} in {}, which had ended", shown(&agent.title), shown(&agent.place));
+            items.push(self.choice(&text, key, &["reopen", id, &agent.pane]));
+        }
         items.push(self.choice(&format!("Policy: {}{}", step.policy.word(), self.ellipsis()), 'p', &["policies", id]));
         items.push(self.choice("Forget it", 'f', &["forget", id]));
         items.push(self.choice("Back", 'b', &["restore", "0"]));
         self.menu(&format!("{} {} {}", shown(&step.name), self.dot(), directory(&step.work_dir)), items)
+    }
+
+    /// The question before agents come back that ask first; `id` is the shell's, `None` for all.
+    pub(super) fn ask_resume(&self, id: Option<&str>, asking: &[&AgentStep]) -> Menu {
+        let words = |last| -> Vec<&str> {
+            match id {
+                Some(id) => vec!["resume", id, last],
+                None => vec!["resume-all", last],
+            }
+        };
+        // Above: the title; below: the rule and three entries.
+        let room = self.rows().saturating_sub(FIXED + 1).max(1);
+        let mut items: Vec<Item> = Vec::new();
+        for agent in asking.iter().take(room) {
+            let dir = agent.work_dir.as_deref().map(|dir| format!(" {} {}", self.dot(), directory(dir))).unwrap_or_default();
+            items.push(self.inert(&format!("{} in {}{dir}", shown(&agent.title), shown(&agent.place))));
+        }
+        if asking.len() > room {
+            items.push(self.inert(&format!("and {} more", asking.len() - room)));
+        }
+        self.with_rule(&mut items);
+        items.push(self.choice("Yes, resume", 'y', &words("agreed")));
+        items.push(self.choice("Restore without", 'n', &words("without")));
+        items.push(self.choice("Back", 'b', &["restore", "0"]));
+        self.menu(&format!("Resume {}?", count(asking.len(), "agent")), items)
+    }
+
+    /// The agents that could come back with a shell, by name; those that ask first are marked.
+    fn agents(&self, step: &Step) -> Vec<String> {
+        let could = step.agents.iter().filter(|agent| agent.verdict != Verdict::No);
+        could.map(|agent| format!("{}{}", shown(&agent.title), if agent.verdict == Verdict::Ask { "?" } else { "" })).collect()
+    }
+
+    /// What comes back of it.
+    fn what(&self, step: &Step) -> String {
+        let agents = self.agents(step);
+        if agents.is_empty() || step.policy == Policy::Never { what(step) } else { format!("{}, {}", what(step), agents.join(", ")) }
     }
 
     /// The policies of a shell.
@@ -285,7 +347,10 @@ impl View<'_> {
     }
 }
 
-/// What comes back of it.
+fn has_agents(step: &Step) -> bool {
+    step.agents.iter().any(|agent| agent.verdict != Verdict::No)
+}
+
 fn what(step: &Step) -> String {
     if step.policy == Policy::Never {
         return "never restored".to_owned();

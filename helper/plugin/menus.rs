@@ -9,13 +9,16 @@ use super::hooks::background;
 use super::menu_view::View;
 use super::tell::MESSAGE_TIME;
 use crate::error::{Error, Exit, Result};
-use crate::model::{Outcome, OutcomeStatus, Policy, Step, count, in_one_line, is_id, went_well};
+use crate::model::{Action, AgentStep, Outcome, OutcomeStatus, Policy, Step, Verdict, count, in_one_line, is_id, went_well};
 use crate::record::now;
-use crate::restore::{Situation, restore, retire_bootstrap, situation};
+use crate::restore::{Asked, Consent, Order, Situation, restore, retire_bootstrap, situation};
 use crate::shells::{Done, Row, Shells, Status};
 use crate::tmux::{Drawn, Failure, Menu, Prompt, Purpose, SeenClient, Version, name_from_shown};
 
 const LIMIT: Duration = Duration::from_secs(5);
+
+/// The menus tell of agents too.
+const WITH_AGENTS: Asked = Asked { agents: true, as_of: None };
 
 /// A menu that people ask for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -144,9 +147,10 @@ impl Menus<'_> {
     /// The plan as a menu.
     pub(super) fn restore(&self, page: usize) -> Result<Drawn> {
         let situation = self.situation()?;
-        let plan = situation.plan();
-        // What runs is no matter of a restore.
-        let steps: Vec<&Step> = plan.steps.iter().filter(|step| step.action != crate::model::Action::Reattach).collect();
+        let plan = situation.plan_for(WITH_AGENTS);
+        // What runs is no matter of a restore, but for an agent that could come back in it.
+        let could = |step: &Step| step.action != Action::Reattach || step.agents.iter().any(|agent| agent.verdict != Verdict::No);
+        let steps: Vec<&Step> = plan.steps.iter().filter(|step| could(step)).collect();
         let pending = steps.iter().filter(|step| step.action.makes()).count();
         let forgotten = situation.state.tombstones.len();
         if steps.is_empty() && forgotten == 0 {
@@ -206,8 +210,15 @@ impl Menus<'_> {
         match *words.as_slice() {
             ["restore", at] => self.restore(page(at)).map(|drawn| self.tell_if_not(drawn)),
             ["forgotten", at] => self.forgotten(page(at)),
-            ["make-all"] => self.make(None),
-            ["make", id] => self.make(Some(id)),
+            ["make-all"] => self.make(None, false, Consent::Unasked),
+            ["make", id] => self.make(Some(id), false, Consent::Unasked),
+            ["reopen", id, pane] => self.carry_out(Some(id), Order { also: Some(pane), ..Order::default() }),
+            ["resume-all"] => self.resume(None),
+            ["resume", id] => self.resume(Some(id)),
+            ["resume-all", "agreed"] => self.make(None, true, Consent::Given),
+            ["resume", id, "agreed"] => self.make(Some(id), true, Consent::Given),
+            ["resume-all", "without"] => self.make(None, true, Consent::Unasked),
+            ["resume", id, "without"] => self.make(Some(id), true, Consent::Unasked),
             ["shell", id] => self.with_step(id, |step| self.view().shell(step)),
             ["policies", id] => self.with_step(id, |step| self.view().policies(step)),
             ["policy", id, word] => {
@@ -241,7 +252,7 @@ impl Menus<'_> {
     }
 
     fn with_step(&self, id: &str, menu: impl FnOnce(&Step) -> Menu) -> Result<()> {
-        let plan = self.situation()?.plan();
+        let plan = self.situation()?.plan_for(WITH_AGENTS);
         let step = plan.steps.iter().find(|step| step.shell == id).ok_or_else(|| vanished(id))?;
         self.draw(&menu(step)).map(|drawn| self.tell_if_not(drawn))
     }
@@ -252,8 +263,12 @@ impl Menus<'_> {
         self.draw(&menu(row)).map(|drawn| self.tell_if_not(drawn))
     }
 
-    /// Restores all, or one shell and goes there.
-    fn make(&self, id: Option<&str>) -> Result<()> {
+    /// Restores all, or one shell and goes there; with its agents, as far as the user has agreed.
+    fn make(&self, id: Option<&str>, agents: bool, consent: Consent) -> Result<()> {
+        self.carry_out(id, Order { asked: Asked { agents, as_of: None }, consent, ..Order::default() })
+    }
+
+    fn carry_out(&self, id: Option<&str>, order: Order) -> Result<()> {
         let plugin = self.plugin;
         if let Some(id) = id {
             if !self.situation()?.plan().steps.iter().any(|step| step.shell == id) {
@@ -262,21 +277,13 @@ impl Menus<'_> {
         }
         let wanted = id.map(|id| vec![id.to_owned()]);
         let (began, mut told) = (Instant::now(), Instant::now());
-        let report = restore(
-            plugin.server,
-            plugin.store,
-            plugin.config,
-            plugin.helper,
-            wanted.as_deref(),
-            crate::restore::Asked::default(),
-            false,
-            &mut |done, total| {
-                if began.elapsed() > Duration::from_secs(1) && told.elapsed() > Duration::from_millis(500) {
-                    self.say(&format!("{done} of {}", count(total, "shell")));
-                    told = Instant::now();
-                }
-            },
-        )?;
+        let order = Order { selected: wanted.as_deref(), ..order };
+        let report = restore(plugin.server, plugin.store, plugin.config, plugin.helper, order, &mut |progress| {
+            if began.elapsed() > Duration::from_secs(1) && told.elapsed() > Duration::from_millis(500) {
+                self.say(&progress.to_string());
+                told = Instant::now();
+            }
+        })?;
         if went_well(&report.outcomes) {
             plugin.store.restore_went_well();
         }
@@ -293,6 +300,20 @@ impl Menus<'_> {
         }
         self.say(&said);
         plugin.coalesced_look()
+    }
+
+    /// Restores with the agents, once the user has agreed to those that ask first.
+    fn resume(&self, id: Option<&str>) -> Result<()> {
+        let plan = self.situation()?.plan_for(WITH_AGENTS);
+        let steps: Vec<&Step> = plan.steps.iter().filter(|step| id.is_none_or(|id| step.shell == id)).collect();
+        if let (Some(id), true) = (id, steps.is_empty()) {
+            return Err(vanished(id));
+        }
+        let asking: Vec<&AgentStep> = steps.iter().flat_map(|step| &step.agents).filter(|agent| agent.verdict == Verdict::Ask).collect();
+        if asking.is_empty() {
+            return self.make(id, true, Consent::Unasked);
+        }
+        self.draw(&self.view().ask_resume(id, &asking)).map(|drawn| self.tell_if_not(drawn))
     }
 
     /// Takes the client to a shell's session.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::hook::Plugin;
 use crate::error::Result;
 use crate::model::{Generation, Observation, Offer, Plan, Policy, Shell, State, count, in_one_line, went_well};
-use crate::restore::{restore, retire_bootstrap, situation};
+use crate::restore::{Asked, Consent, Order, restore, retire_bootstrap, situation};
 use crate::store::{Config, Level, Recreate};
 use crate::tmux::{Drawn, SeenClient, arg};
 
@@ -131,18 +131,11 @@ impl Plugin<'_> {
             return Ok(());
         }
         self.store.begin_automatic(&self.store.lock(LIMIT)?)?;
-        let report = restore(
-            self.server,
-            self.store,
-            self.config,
-            self.helper,
-            Some(&wanted),
-            crate::restore::Asked::default(),
-            false,
-            &mut |done, total| {
-                self.set_status(None, &format!("restoring {done}/{total}"));
-            },
-        )?;
+        let order =
+            Order { selected: Some(&wanted), asked: Asked { agents: true, as_of: None }, consent: Consent::Automatic, ..Order::default() };
+        let report = restore(self.server, self.store, self.config, self.helper, order, &mut |progress| {
+            self.set_status(None, &format!("restoring {progress}"));
+        })?;
         let well = went_well(&report.outcomes);
         if well {
             self.store.automatic_seems_well();

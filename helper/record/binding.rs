@@ -41,6 +41,7 @@ pub(super) fn bind(pane: &mut Pane, mut new: Binding) {
         new.prompted |= old.prompted;
         new.flags = new.flags.or(old.flags);
         new.transcript = new.transcript.or(old.transcript);
+        new.program = new.program.or(old.program);
         // Where it was started is where this process was, not an earlier one.
         if new.launch_dir.is_none() || (old.process == new.process && old.launch_dir.is_some()) {
             new.launch_dir = old.launch_dir;
@@ -101,6 +102,7 @@ fn learn(pane: &mut Pane, seen: &SeenAgent, generation: &Generation) {
         dir: seen.dir.clone(),
         launch_dir: seen.dir.clone(),
         config_dir: seen.config_dir.clone(),
+        program: seen.agent.program.clone(),
         process: Some(process),
         source: told.source,
         reported: told.at,
@@ -116,6 +118,9 @@ fn learn(pane: &mut Pane, seen: &SeenAgent, generation: &Generation) {
             }
             if old.flags.is_none() {
                 old.flags = new.flags;
+            }
+            if old.program.is_none() {
+                old.program = new.program;
             }
             if new.dir.is_some() {
                 old.dir = new.dir;
@@ -174,6 +179,7 @@ mod tests {
                 run: Run::Conversation(None),
                 kept: Some(vec!["--verbose".into()]),
                 args: Some(Vec::new()),
+                program: None,
                 wrapper: false,
             },
             dir: Some("/w".into()),

@@ -266,6 +266,7 @@ fn binding(agent: &Agent, payload: &Payload, found: &Found) -> Binding {
         launch_dir: launched.map(|dir| RawText::from(dir.as_str())).or_else(|| dir.clone()),
         dir: told.or(dir),
         config_dir,
+        program: process.program.clone(),
         process: Some(BoundProcess { pid: process.pid, start_time: process.start_time, generation: found.generation.clone() }),
         source: Source::Hook,
         reported: now(),

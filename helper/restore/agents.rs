@@ -7,11 +7,12 @@ use crate::agents::catalog::{Agent, Catalog};
 use crate::agents::cutoff::{Chosen, Cutoff, choose};
 use crate::agents::flags::{self, Run};
 use crate::agents::recognize::by_words;
-use crate::agents::verdict::{Case, PaneNow, Setting, judge};
+use crate::agents::verdict::{Case, PaneNow, Setting, judge, obstacle};
 use crate::model::{
     Action, AgentStep, Binding, BoundProcess, EpochMs, LivePanes, Observation, Pane, RawText, Report, ResumeLine, SeenPane, Shell, Since,
     State, Step, Verdict,
 };
+use crate::tmux::is_shell;
 
 /// What the agents' part of a plan is made from.
 #[derive(Clone, Copy)]
@@ -89,7 +90,7 @@ pub(super) fn add_agents(
     for step in steps {
         let Some(shell) = shells.get(step.shell.as_str()) else { continue };
         let comes_back = step.action == Action::Reattach || step.action.makes();
-        step.agents = shell.panes().filter_map(|pane| panes.step(shell, pane, comes_back, is_dir, facts)).collect();
+        step.agents = places(shell).filter_map(|(place, pane)| panes.step(shell, (place, pane), comes_back, is_dir, facts)).collect();
         let any = step.agents.iter().any(|agent| agent.verdict != Verdict::No);
         if step.action == Action::RecreateShell && any {
             step.action = Action::ResumeAgent;
@@ -101,7 +102,7 @@ pub(super) fn add_agents(
 pub(super) fn agents_of(shell: &Shell, state: &State, is_dir: &dyn Fn(&Path) -> bool, facts: &AgentFacts) -> Vec<AgentStep> {
     let alone = State { shells: state.shells.iter().chain([shell]).cloned().collect(), ..State::default() };
     let panes = Panes::of(&alone, None, facts);
-    shell.panes().filter_map(|pane| panes.step(shell, pane, true, is_dir, facts)).collect()
+    places(shell).filter_map(|(place, pane)| panes.step(shell, (place, pane), true, is_dir, facts)).collect()
 }
 
 /// What is known of every pane before the first verdict.
@@ -145,7 +146,14 @@ impl<'a> Panes<'a> {
     }
 
     /// `None` for a pane without an agent.
-    fn step(&self, shell: &Shell, pane: &Pane, comes_back: bool, is_dir: &dyn Fn(&Path) -> bool, facts: &AgentFacts) -> Option<AgentStep> {
+    fn step(
+        &self,
+        shell: &Shell,
+        (place, pane): (String, &Pane),
+        comes_back: bool,
+        is_dir: &dyn Fn(&Path) -> bool,
+        facts: &AgentFacts,
+    ) -> Option<AgentStep> {
         let chosen = self.chosen.get(pane.id.as_str());
         let agent = match chosen {
             Some(chosen) => facts.catalog.get(&chosen.binding.kind),
@@ -156,7 +164,7 @@ impl<'a> Panes<'a> {
         let dir = chosen.map(|chosen| work_dir(&chosen.binding, pane));
         let shown_dir = dir.map(|dir| dir.display().into_owned());
         let holder = id.as_ref().and_then(|id| self.holders.get(&(kind.clone(), id.clone()))).filter(|holder| holder.pane != pane.id);
-        let (verdict, reason, mut detail) = judge(&Case {
+        let case = Case {
             chosen,
             known_agent: agent.is_some(),
             good_id: agent.zip(id.as_ref()).is_some_and(|(agent, id)| agent.is_id(id)),
@@ -169,7 +177,9 @@ impl<'a> Panes<'a> {
             shell_comes_back: comes_back,
             setting: facts.setting,
             asked: facts.asked.agents,
-        });
+        };
+        let (verdict, reason, mut detail) = judge(&case);
+        let obstacle = obstacle(&case);
         let since = chosen.map_or(Since::Newest, |chosen| chosen.since);
         match since {
             Since::Newest => (),
@@ -178,6 +188,7 @@ impl<'a> Panes<'a> {
         }
         Some(AgentStep {
             pane: pane.id.clone(),
+            place,
             title: agent.map_or_else(|| kind.clone(), |agent| agent.title.clone()),
             kind,
             id,
@@ -187,7 +198,8 @@ impl<'a> Panes<'a> {
             work_dir: shown_dir,
             since,
             reported: chosen.map(|chosen| chosen.at).filter(|&at| at > 0),
-            line: agent.zip(chosen).and_then(|(agent, chosen)| resume_line(agent, &chosen.binding, pane)),
+            obstacle,
+            line: agent.zip(chosen).and_then(|(agent, chosen)| resume_line(facts.catalog, agent, &chosen.binding, pane)),
         })
     }
 }
@@ -209,11 +221,7 @@ fn work_dir<'a>(binding: &'a Binding, pane: &'a Pane) -> &'a RawText {
 
 fn now(pane: &SeenPane) -> PaneNow {
     // A program that is the pane's own command stands where an idle shell does.
-    let is_shell = |word: &RawText| {
-        let name = word.as_path().file_name().unwrap_or_default().to_string_lossy();
-        ["sh", "ash", "bash", "dash", "zsh", "fish", "ksh", "mksh", "tcsh", "csh", "nu", "elvish", "xonsh"]
-            .contains(&name.trim_start_matches('-'))
-    };
+    let is_shell = |word: &RawText| is_shell(&word.as_path().file_name().unwrap_or_default().to_string_lossy());
     if pane.idle && !pane.dead && !pane.launching && pane.argv.first().is_none_or(is_shell) { PaneNow::Idle } else { PaneNow::Busy }
 }
 
@@ -225,13 +233,17 @@ fn agent_of<'a>(catalog: &'a Catalog, argv: &'a [RawText]) -> Option<&'a Agent> 
 }
 
 /// What a resume of this conversation runs, and where; `None` if its id can be none.
-pub fn resume_line(agent: &Agent, binding: &Binding, pane: &Pane) -> Option<ResumeLine> {
+pub fn resume_line(catalog: &Catalog, agent: &Agent, binding: &Binding, pane: &Pane) -> Option<ResumeLine> {
     // Read once more: by what is known now of flags and secrets, whoever wrote the record.
     let kept = flags::read(agent, binding.flags.as_deref().unwrap_or_default()).kept;
     let mut words = vec![RawText::from(agent.programs.first()?.as_str())];
     words.extend(flags::resume(agent, &kept, &binding.id)?);
-    let variable = binding.config_dir.as_ref().map(|dir| (agent.home.variable.clone(), dir.clone()));
-    Some(ResumeLine { dir: work_dir(binding, pane).clone(), variable: variable.filter(|(name, _)| !name.is_empty()), words })
+    let home = Some(&agent.home.variable).filter(|name| !name.is_empty());
+    let variable = home.and_then(|name| Some((name.clone(), binding.config_dir.clone()?)));
+    let mut without: Vec<String> = catalog.scrub().map(str::to_owned).collect();
+    // Where its process had none, a server that was started with one must not give it one.
+    without.extend(home.filter(|_| variable.is_none()).cloned());
+    Some(ResumeLine { dir: work_dir(binding, pane).clone(), variable, without, program: binding.program.clone(), words })
 }
 
 #[cfg(test)]
@@ -245,7 +257,7 @@ mod tests {
         let id = "01a228e7-fac2-7180-b353-a6ead433a7ba";
         let mut binding = Binding { id: id.into(), flags: Some(flags.to_vec()), launch_dir: Some("/l".into()), ..Binding::default() };
         let words = |binding: &Binding| {
-            let line = resume_line(catalog.get("claude").unwrap(), binding, &Pane::default())?;
+            let line = resume_line(&catalog, catalog.get("claude").unwrap(), binding, &Pane::default())?;
             assert_eq!(line.dir, "/l".into());
             Some(line.words.iter().map(|word| word.display().into_owned()).collect::<Vec<_>>().join(" "))
         };

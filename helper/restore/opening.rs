@@ -1,6 +1,6 @@
 //! How each pane opens: where, and with what.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::situation::{is_dir, resolve};
 use crate::display::command;
@@ -70,10 +70,15 @@ impl Opening {
 pub(super) type Openings = HashMap<String, Opening>;
 
 /// How each pane opens, checked now. `helper` is this program's own path.
-pub(super) fn openings(shell: &Shell, programs: &[String], helper: &str) -> Openings {
+/// `resumed` are the panes whose conversations are opened again.
+pub(super) fn openings(shell: &Shell, programs: &[String], resumed: &HashSet<&str>, helper: &str) -> Openings {
     let opening = |pane: &Pane| {
-        let own = start(pane, programs) != Start::Shell && is_id(&pane.id);
-        let command = if own { own_command(helper, &["pane", "start", &pane.id]) } else { Vec::new() };
+        let command = match &pane.id {
+            id if !is_id(id) => Vec::new(),
+            id if resumed.contains(id.as_str()) => own_command(helper, &["agent", "resume", id]),
+            id if start(pane, programs) != Start::Shell => own_command(helper, &["pane", "start", id]),
+            _ => Vec::new(),
+        };
         Opening { dir: pane_dir(shell, pane), command: command.into_iter().map(str::to_owned).collect() }
     };
     shell.panes().map(|pane| (pane.id.clone(), opening(pane))).collect()
@@ -116,7 +121,7 @@ mod tests {
             windows: vec![crate::model::Window { panes: vec![pane(id)], ..crate::model::Window::default() }],
             ..Shell::default()
         };
-        let words = |id: &str| openings(&shell(id), &[], "/it's/sidecar")[id].words();
+        let words = |id: &str| openings(&shell(id), &[], &HashSet::new(), "/it's/sidecar")[id].words();
         let told = words("pn-1234");
         assert!(
             told.starts_with("-c \"/##{pid}\" \"/bin/sh\" \"-c\" ")
@@ -124,6 +129,8 @@ mod tests {
             "{told}"
         );
         assert!(!told.contains("SECRET"));
+        let resumed = openings(&shell("pn-1234"), &[], &HashSet::from(["pn-1234"]), "/sidecar")["pn-1234"].words();
+        assert!(resumed.ends_with("\"/sidecar\" \"agent\" \"resume\" \"pn-1234\""), "{resumed}");
         assert_eq!(words("$(x)"), "-c \"/##{pid}\"");
     }
 }

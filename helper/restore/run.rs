@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use super::effective::{LiveWindows, leader};
-use super::execute::{LOCK_LIMIT, Progress};
+use super::execute::{LOCK_LIMIT, Progress, Tell};
 use super::opening::{Openings, waiting};
 use super::script::{self, Live};
 use super::situation::{Situation, is_dir, resolve};
@@ -128,11 +128,11 @@ impl Run<'_> {
     }
 
     /// Makes the sessions, a few in each call; each has guards of its own in it.
-    pub(super) fn make(&mut self, shells: &[Shell], progress: Progress) -> Step<()> {
+    pub(super) fn make(&mut self, shells: &[Shell], tell: Tell) -> Step<()> {
         self.find_hooks()?;
         let alone: Vec<&Shell> = shells.iter().filter(|shell| !self.followers.contains(&shell.id)).collect();
         for (round, some) in alone.chunks(AT_ONCE).enumerate() {
-            progress(round * AT_ONCE, shells.len());
+            tell(Progress { done: round * AT_ONCE, total: shells.len(), starting: 0 });
             let mut script = String::new();
             for shell in some {
                 if is_dir(shell.work_dir.as_path()) {
@@ -150,7 +150,7 @@ impl Run<'_> {
                 self.said.push_str(&said);
             }
         }
-        progress(shells.len(), shells.len());
+        tell(Progress { done: shells.len(), total: shells.len(), starting: 0 });
         Ok(())
     }
 

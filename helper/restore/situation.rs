@@ -11,10 +11,12 @@ use crate::agents::catalog::{Agent, Catalog};
 use crate::agents::verdict::Setting;
 use crate::agents::{live, process, transcript};
 use crate::error::{Error, Result};
-use crate::model::{AgentStep, Binding, Generation, Hint, Observation, Plan, RawText, Report, ServerReport, ServerState, Shell, State};
+use crate::model::{
+    AgentStep, Binding, EpochMs, Generation, Hint, Observation, Plan, RawText, Report, Resume, ServerReport, ServerState, Shell, State,
+};
 use crate::record::{ANSWER_LIMIT, Keep, RandomIds, bury_deleted, decide, now, purge, stuck_generations};
 use crate::store::{Config, Loaded, Store};
-use crate::tmux::{Failure, Purpose, Server};
+use crate::tmux::{Failure, Purpose, Server, is_launching};
 
 /// How long a server may take from its socket's end to its own.
 const ENDING: Duration = Duration::from_millis(300);
@@ -52,6 +54,8 @@ struct Agents {
     setting: Setting,
     reports: Vec<Report>,
     others: Vec<Claim>,
+    /// Conversations that are being resumed, and by which process.
+    held: Vec<((String, String), i32)>,
     /// Conversations that live processes have open, by kind and id.
     open: OnceCell<HashMap<(String, String), i32>>,
     /// Which conversations have a transcript.
@@ -141,6 +145,18 @@ impl Situation {
         self.agents.with(&self.state, asked, |facts| agents_of(shell, &self.state, &is_dir, facts))
     }
 
+    /// The agent of a recorded pane, of a forgotten shell's too.
+    pub fn agent_of(&self, pane: &str, as_of: Option<EpochMs>) -> Option<AgentStep> {
+        let asked = Asked { agents: true, as_of };
+        let is_it = |agent: &AgentStep| agent.pane == pane;
+        let of_plan = self.plan_for(asked).steps.into_iter().flat_map(|step| step.agents).find(is_it);
+        of_plan.or_else(|| {
+            let has_it = |shell: &&Shell| shell.panes().any(|own| own.id == pane);
+            let forgotten = self.state.tombstones.iter().map(|tombstone| &tombstone.shell).find(has_it)?;
+            self.agents_of_forgotten(forgotten).into_iter().find(is_it)
+        })
+    }
+
     /// The plan for what is asked.
     pub fn plan_for(&self, asked: Asked) -> Plan {
         let seen_dirs: RefCell<HashMap<PathBuf, bool>> = RefCell::default();
@@ -179,6 +195,7 @@ impl Agents {
             setting: Setting::of(&config.resume_agents),
             reports,
             others,
+            held: held(store),
             open: OnceCell::new(),
             transcripts: RefCell::default(),
         }
@@ -214,9 +231,20 @@ impl Agents {
                 open.insert((binding.kind.clone(), binding.id.clone()), process.pid);
             }
         }
+        open.extend(self.held.iter().cloned());
         open.extend(self.others.iter().filter_map(|claim| Some(((claim.kind.clone(), claim.id.clone()), claim.process?))));
         open
     }
+}
+
+/// What is being resumed in any pane of this host: its process lives, and has not become the user's shell.
+fn held(store: &Store) -> Vec<((String, String), i32)> {
+    let all = store.others_of_host().into_iter().flat_map(|other| other.resumes()).chain(store.resumes());
+    let holds = |resume: Resume| {
+        let holder = resume.holder.filter(|holder| resume.state.holds() && process::runs(holder))?;
+        is_launching(&process::argv(holder.pid)?).then_some(((resume.kind, resume.id), holder.pid))
+    };
+    all.filter_map(|(_, resume)| holds(resume)).collect()
 }
 
 fn report(server: &Server, store: &Store, answer: &std::result::Result<Observation, Failure>, stuck: &[Generation]) -> ServerReport {

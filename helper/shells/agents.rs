@@ -144,7 +144,7 @@ pub(super) fn of_panes(situation: &Situation, plan: &Plan) -> Vec<PaneAgent> {
                 },
                 hint: String::new(),
                 work_dir: differing(process::directory(pid).as_deref(), pane),
-                line: bound.zip(known).and_then(|(binding, (.., pane))| resume_line(agent, binding, pane)),
+                line: bound.zip(known).and_then(|(binding, (.., pane))| resume_line(situation.catalog(), agent, binding, pane)),
             });
         }
     }

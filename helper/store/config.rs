@@ -18,6 +18,10 @@ pub struct Config {
     pub ignore: Vec<String>,
     /// `restore.resumeAgents`: `off`, `ask` or `auto`.
     pub resume_agents: String,
+    /// `restore.resumeConcurrency`: how many agents may start at the same time.
+    pub resume_concurrency: usize,
+    /// `restore.resumeStagger`: the time from one agent's start to the next.
+    pub resume_stagger: Duration,
     /// `restore.recreateShells`: what a new server does with what can be restored. The option `@sidecar-offer` wins.
     pub recreate_shells: Recreate,
     /// `restore.programs`: the names of programs that a restore starts again.
@@ -57,6 +61,10 @@ impl Recreate {
 }
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+/// Each agent takes hundreds of MB.
+const MOST_AT_ONCE: usize = 64;
+/// In milliseconds; more would look like a hang.
+const LONGEST_STAGGER: u64 = 10_000;
 const DEFAULT_CLOSED: usize = 200;
 const DEFAULT_RETENTION: Duration = Duration::from_secs(14 * 24 * 60 * 60);
 
@@ -67,6 +75,8 @@ impl Default for Config {
             closed_tombstones: DEFAULT_CLOSED,
             ignore: Vec::new(),
             resume_agents: "ask".into(),
+            resume_concurrency: 4,
+            resume_stagger: Duration::from_millis(250),
             recreate_shells: Recreate::Ask,
             programs: Vec::new(),
             agents: Map::new(),
@@ -102,7 +112,7 @@ impl Config {
         for (group, keys) in groups {
             let known: &[&str] = match group.as_str() {
                 "shells" => &["tombstoneRetention", "closedTombstones", "ignore"],
-                "restore" => &["resumeAgents", "recreateShells", "programs"],
+                "restore" => &["resumeAgents", "resumeConcurrency", "resumeStagger", "recreateShells", "programs"],
                 "agents" => continue,
                 _ => &[],
             };
@@ -140,6 +150,18 @@ impl Config {
             match value.as_str() {
                 Some(word @ ("off" | "ask" | "auto")) => word.clone_into(&mut config.resume_agents),
                 _ => warn("restore.resumeAgents", value, "\"off\", \"ask\" or \"auto\""),
+            }
+        }
+        if let Some(value) = at("restore", "resumeConcurrency") {
+            match value.as_u64().and_then(|number| usize::try_from(number).ok()).filter(|number| (1..=MOST_AT_ONCE).contains(number)) {
+                Some(number) => config.resume_concurrency = number,
+                None => warn("restore.resumeConcurrency", value, "a whole number from 1 to 64"),
+            }
+        }
+        if let Some(value) = at("restore", "resumeStagger") {
+            match value.as_u64().filter(|&pause| pause <= LONGEST_STAGGER) {
+                Some(pause) => config.resume_stagger = Duration::from_millis(pause),
+                None => warn("restore.resumeStagger", value, "a whole number of milliseconds up to 10000"),
             }
         }
         if let Some(value) = at("restore", "recreateShells") {
@@ -237,6 +259,12 @@ mod tests {
         assert_eq!(Config::parse(br#"{"shellz":{},"shells":{"x":1}}"#, "f").warnings.len(), 2);
         assert_eq!(Config::parse(b"[]", "f").warnings.len(), 1);
         assert_eq!(Config::parse(b"{", "f").warnings.len(), 1);
+        for bad in ["0", "65", "-1", "1.5", "\"4\""] {
+            let config = Config::parse(format!(r#"{{"restore":{{"resumeConcurrency":{bad}}}}}"#).as_bytes(), "f");
+            assert_eq!((config.resume_concurrency, config.warnings.len()), (4, 1), "{bad}");
+        }
+        let config = Config::parse(br#"{"restore":{"resumeConcurrency":1,"resumeStagger":0}}"#, "f");
+        assert_eq!((config.resume_concurrency, config.resume_stagger, config.warnings.len()), (1, Duration::ZERO, 0));
         assert!(Config::parse(b"{}", "f").warnings.is_empty());
         assert_eq!(Config::parse(br#"{"agents":["claude"]}"#, "f").warnings.len(), 1);
         assert_eq!(Config::parse(br#"{"agents":{"x":1}}"#, "f").agents.len(), 1, "the catalog judges its entries");

@@ -10,6 +10,7 @@ mod load;
 mod lock;
 mod log;
 mod paths;
+mod resumes;
 mod save;
 mod told;
 
@@ -22,7 +23,7 @@ pub use load::{Loaded, Source};
 pub use lock::{Lock, Turn};
 
 use crate::error::Result;
-use crate::model::{Hint, Report, State};
+use crate::model::{Hint, Report, Resume, State};
 
 /// The user's home.
 ///
@@ -147,6 +148,54 @@ impl Store {
         let folders = self.dir.parent().and_then(|host| fs_err::read_dir(host).ok()).into_iter().flatten();
         let folders = folders.filter_map(|entry| Some(entry.ok()?.path())).filter(|dir| *dir != self.dir && dir.is_dir());
         folders.map(Self::at).collect()
+    }
+
+    /// The resume of a pane, if there ever was one.
+    pub fn resume(&self, pane: &str) -> Option<Resume> {
+        resumes::read(&self.dir, pane)
+    }
+
+    /// Every pane's resume, by the panes' ids.
+    pub fn resumes(&self) -> Vec<(String, Resume)> {
+        resumes::all(&self.dir)
+    }
+
+    /// Makes of a pane's resume what `change` says; `None` from it changes nothing. Gives what stands then.
+    ///
+    /// # Errors
+    /// It is no id of a pane, or the folder can't be written.
+    pub fn change_resume(&self, pane: &str, change: impl FnOnce(Option<Resume>) -> Option<Resume>) -> Result<Option<Resume>> {
+        resumes::change(&self.dir, pane, change)
+    }
+
+    /// Drops the resumes of panes that are no longer known.
+    pub fn keep_resumes(&self, known: &dyn Fn(&str) -> bool) {
+        resumes::keep_only(&self.dir, known);
+    }
+
+    /// Keeps every other process of this host from beginning a resume for as long as it is held.
+    ///
+    /// # Errors
+    /// As for [`Store::lock`].
+    pub fn lock_resumes(&self, limit: Duration) -> Result<Lock> {
+        lock::lock_named(self.host(), "resume.lock", limit)
+    }
+
+    /// A place among the resumes of this host that start at the same time, held until it is dropped; `None` if all are taken.
+    pub fn resume_place(&self, places: usize) -> Option<Lock> {
+        resumes::place(self.host(), places)
+    }
+
+    /// The turn to take a place; whoever has it keeps the next one waiting.
+    ///
+    /// # Errors
+    /// Somebody else has it.
+    pub fn lock_resume_turn(&self) -> Result<Lock> {
+        lock::lock_named(self.host(), "resume.turn", Duration::ZERO)
+    }
+
+    fn host(&self) -> &Path {
+        self.dir.parent().unwrap_or(&self.dir)
     }
 
     /// The name of its server's socket, for people.

@@ -23,6 +23,6 @@ pub use menu::{Drawn, Item, MENU_FRAME, Menu, Prompt, menu_length, message_comma
 pub use panes::LivePane;
 pub use quote::{arg, double_hash, format_arg, name_from_shown, shell_line, shell_word, shown_from_name};
 pub use server::Server;
-pub use start_command::{OWN_SHELL, own_command};
-pub use typing::{PaneNow, Typing};
+pub use start_command::{OWN_SHELL, is_launching, own_command};
+pub use typing::{NotRun, PaneNow, Typing, is_shell};
 pub use version::Version;

@@ -20,10 +20,10 @@ pub fn own_command<'a>(helper: &'a str, words: &[&'a str]) -> Vec<&'a str> {
 }
 
 /// Whether a pane's own process, by its words, is one that Sidecar started, and not yet the shell that is left in the end.
-pub(super) fn is_launching(argv: &[RawText]) -> bool {
+pub fn is_launching(argv: &[RawText]) -> bool {
     let word = |at: usize| argv.get(at).map_or(&b""[..], RawText::as_bytes);
     let is_own_shell = argv.iter().any(|word| word.as_bytes() == OWN_SHELL.as_bytes());
-    is_own_shell || (word(1), word(2)) == (b"pane", b"start")
+    is_own_shell || matches!((word(1), word(2)), (b"pane", b"start") | (b"agent", b"resume"))
 }
 
 /// What a pane was started with, as tmux shows it.
@@ -87,6 +87,7 @@ mod tests {
         for (words, launching) in [
             (&own_command("/opt/x", &["pane", "start", "pn-1"])[..], true),
             (&["/opt/x", "pane", "start", "pn-1"], true),
+            (&["/opt/x", "agent", "resume", "pn-1"], true),
             (&["/usr/bin/fish", "-lic", "exec $argv", "/bin/sh", "-ic", "script", OWN_SHELL], true),
             (&waits, true),
             (&["-bash"], false),

@@ -44,7 +44,70 @@ const QUIET: Duration = Duration::from_millis(300);
 /// 1 while a pane takes text.
 const TAKES_TEXT: &str = "#{?#{||:#{pane_in_mode},#{||:#{pane_dead},#{pane_input_off}}},0,1}";
 
+/// Why a line was not run in a pane: a stable `snake_case` word, and words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotRun(pub &'static str, pub String);
+
+impl From<Failure> for NotRun {
+    fn from(failure: Failure) -> Self {
+        Self("no_answer", failure.to_string())
+    }
+}
+
+/// What prompts end with. A line that ends otherwise may hold what the user has begun to type.
+const PROMPT_ENDS: &[char] = &['$', '#', '%', '>', '❯', '➜', '»', 'λ', '›', '▶', '→', '⟩'];
+
+/// How long a shell may take to show what was typed.
+const ECHO_LIMIT: Duration = Duration::from_secs(3);
+
 impl Server {
+    /// Runs a line in a shell that sits idle at its prompt. That is proved first: what tmux started there is a shell, in front of its
+    /// terminal, which reads as a prompt does; and the line is seen to stand there before Enter is pressed.
+    ///
+    /// # Errors
+    /// It was not run, and why; then nothing is left of it at the prompt.
+    #[expect(clippy::disallowed_methods, reason = "nothing tells when a shell has drawn what was typed")]
+    pub fn run_at_prompt(&self, generation: &Generation, version: Version, pane: &str, line: &str, limit: Duration) -> Result<(), NotRun> {
+        let busy = |why: &str| NotRun("pane_busy", why.to_owned());
+        let Some(now) = self.pane_now(pane, limit)? else { return Err(busy("its pane is gone")) };
+        if let Some(why) = now.refuses {
+            return Err(busy(why));
+        }
+        if !is_idle_shell(&now) {
+            return Err(busy("its pane runs something else"));
+        }
+        let before = self.before_cursor(pane, limit)?;
+        if !before.trim_end().ends_with(PROMPT_ENDS) {
+            return Err(NotRun("no_prompt", "no empty prompt is seen in its pane".to_owned()));
+        }
+        let typing = Typing { generation, version, pane, text: line, enter: false };
+        if !self.type_text(&typing, limit)? {
+            return Err(busy("its pane takes no text"));
+        }
+        let stands_behind = |shown: &str| shown.strip_suffix(line).is_some_and(|rest| rest.trim_end() == before.trim_end());
+        let deadline = Instant::now() + ECHO_LIMIT;
+        while !stands_behind(&self.before_cursor(pane, limit)?) {
+            if Instant::now() >= deadline {
+                // Ctrl-U takes back what a line editor has of it.
+                self.type_text(&Typing { text: "\u{15}", ..typing }, limit)?;
+                return Err(NotRun("no_prompt", "its pane does not take text as a prompt does".to_owned()));
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        self.type_text(&Typing { text: "\r", ..typing }, limit)?;
+        Ok(())
+    }
+
+    fn before_cursor(&self, pane: &str, limit: Duration) -> Result<String, Failure> {
+        let format = "#{cursor_x} #{cursor_y} #{pane_width}";
+        let reply = self.call(&["display-message", "-p", "-t", pane, format, ";", "capture-pane", "-p", "-t", pane], None, limit)?;
+        let text = String::from_utf8_lossy(&reply.stdout);
+        let mut lines = text.lines();
+        let numbers: Vec<usize> = lines.next().unwrap_or_default().split(' ').filter_map(|word| word.parse().ok()).collect();
+        let [x, y, width] = numbers[..] else { return Err(Failure::Other(format!("the pane {pane} is gone"))) };
+        Ok(before_cursor(&lines.collect::<Vec<_>>(), x, y, width))
+    }
+
     /// Asks of one pane; `None` if it is gone.
     ///
     /// # Errors
@@ -129,5 +192,67 @@ impl Server {
         }
         let reply = reply?;
         if reply.ok { Ok(sent) } else { Err(Failure::Other(reply.stderr)) }
+    }
+}
+
+/// Whether what tmux started in the pane is a shell that waits at its prompt.
+fn is_idle_shell(now: &PaneNow) -> bool {
+    let name = process::argv(now.pid).and_then(|argv| {
+        if super::is_launching(&argv) { None } else { argv.first()?.as_path().file_name().map(|name| name.to_string_lossy().into_owned()) }
+    });
+    let Some(name) = name else { return false };
+    let (in_front, forked) = process::foreground(now.pid).unwrap_or((0, true));
+    let reads_keys = match process::reads_lines(&now.tty) {
+        Some(lines) => !lines,
+        None => return false,
+    };
+    // One without a line editor waits in a read, as one that runs a builtin does; it is told by its own name.
+    let plain = ["sh", "dash", "ash", "ksh", "mksh"].contains(&name.trim_start_matches('-'));
+    is_shell(&name) && in_front == now.pid && !forked && (reads_keys || (plain && process::has_child(now.pid) == Some(false)))
+}
+
+/// Whether a program of this name is a shell that people sit at; a login shell has a dash before it.
+pub fn is_shell(name: &str) -> bool {
+    const SHELLS: &[&str] = &["sh", "ash", "bash", "dash", "zsh", "fish", "ksh", "mksh", "tcsh", "csh", "nu", "elvish", "xonsh"];
+    SHELLS.contains(&name.trim_start_matches('-'))
+}
+
+/// What stands before the cursor in its line, with the full lines above that it goes on from.
+fn before_cursor(lines: &[&str], x: usize, y: usize, width: usize) -> String {
+    let columns = |line: &str| line.chars().map(columns_of).sum::<usize>();
+    let mut from = y.min(lines.len());
+    while from > 0 && y > from - 1 && columns(lines[from - 1]) >= width {
+        from -= 1;
+    }
+    let mut out: String = lines[from..y.min(lines.len())].concat();
+    let mut room = x;
+    for c in lines.get(y).unwrap_or(&"").chars() {
+        if room < columns_of(c) || room == 0 {
+            break;
+        }
+        room -= columns_of(c);
+        out.push(c);
+    }
+    out.extend(std::iter::repeat_n(' ', room));
+    out
+}
+
+fn columns_of(c: char) -> usize {
+    unicode_width::UnicodeWidthChar::width(c).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_stands_before_the_cursor_goes_on_over_full_lines() {
+        let lines = ["motd", "~/日本 $ sideca", "r agent", ""];
+        assert_eq!(before_cursor(&lines, 9, 1, 80), "~/日本 $ ");
+        assert_eq!(before_cursor(&lines, 7, 2, 15), "~/日本 $ sidecar agent");
+        assert_eq!(before_cursor(&lines, 7, 2, 16), "r agent");
+        // tmux gives lines without the spaces at their end.
+        assert_eq!(before_cursor(&["$"], 2, 0, 80), "$ ");
+        assert_eq!(before_cursor(&[], 2, 5, 80), "  ");
     }
 }

@@ -251,7 +251,7 @@ impl Found {
     fn of(catalog: &Catalog, pid: i32) -> Option<Self> {
         let (argv, exe, comm) = (process::argv(pid), process::exe(pid), process::comm(pid));
         let found = recognize(catalog, Process { argv: argv.as_deref(), exe: exe.as_deref(), comm: comm.as_deref() })?;
-        let Recognized { agent, args, wrapper } = found;
+        let Recognized { agent, args, wrapper, .. } = found;
         Some(Self { kind: agent.kind.clone(), args: args.map(<[RawText]>::to_vec), wrapper })
     }
 }

@@ -361,6 +361,9 @@ fn the_launch_goes_on_after_its_program_in_every_sh() {
             dir: world.folder("a"),
             set: vec![("SET".into(), "a = b".into())],
             remove: vec!["TMUX_PANE".into(), "EDITOR".into()],
+            // Without a login shell before it.
+            typed: true,
+            ..Launch::default()
         };
         let mut words = launch.argv(Path::new("/opt/unknown shell"), sidecar_path().as_ref());
         assert_eq!(words[0], "/bin/sh");

@@ -16,7 +16,7 @@ const C: &str = "cccccccc-0000-4000-8000-000000000003";
 const OPEN: &str = "dddddddd-0000-4000-8000-000000000004";
 
 /// A world without a timer, in which nobody writes records but this test and the looks that it takes.
-fn world(sessions: &[&str]) -> World {
+pub fn world(sessions: &[&str]) -> World {
     let world = World::bare();
     for session in sessions {
         world.tmux(["new-session", "-d", "-x", "100", "-y", "30", "-s", session]).ok();
@@ -48,7 +48,7 @@ impl World {
         self.sidecar(["session", "policy", session, &format!("--{policy}")]).ok();
     }
 
-    fn pane_id(&self, session: &str) -> String {
+    pub fn pane_id(&self, session: &str) -> String {
         let state = self.state();
         let shells = state["shells"].as_array().unwrap();
         let shell = shells.iter().find(|shell| shell["session"] == session).unwrap();
