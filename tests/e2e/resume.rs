@@ -76,9 +76,10 @@ fn each_shell_finds_the_program_and_a_shell_is_left() {
 
 #[test]
 fn in_a_living_pane_the_fixed_line_is_typed_at_an_idle_prompt_alone() {
-    let world = world(&["a", "b", "c"]);
+    let world = World::bare();
     let fake = FakeAgent::new(&world);
     let a = fake.id("a");
+    world.open(&["a", "b", "c"]);
     for session in ["a", "b", "c"] {
         fake.bind(session, &fake.id(session));
     }

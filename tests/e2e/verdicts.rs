@@ -18,15 +18,20 @@ const OPEN: &str = "dddddddd-0000-4000-8000-000000000004";
 /// A world without a timer, in which nobody writes records but this test and the looks that it takes.
 pub fn world(sessions: &[&str]) -> World {
     let world = World::bare();
-    for session in sessions {
-        world.tmux(["new-session", "-d", "-x", "100", "-y", "30", "-s", session]).ok();
-    }
-    world.look();
-    world.wait_recorded(sessions);
+    world.open(sessions);
     world
 }
 
 impl World {
+    /// Makes sessions, and has them recorded.
+    pub fn open(&self, sessions: &[&str]) {
+        for session in sessions {
+            self.tmux(["new-session", "-d", "-x", "100", "-y", "30", "-s", session]).ok();
+        }
+        self.look();
+        self.wait_recorded(sessions);
+    }
+
     /// Changes the records.
     fn edit(&self, change: impl FnOnce(&mut Value)) {
         let mut state = self.state();
