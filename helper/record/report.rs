@@ -13,7 +13,7 @@ use crate::agents::lineage::{AgentProcess, above, conversations, pids_above};
 use crate::agents::payload::{Event, Payload, is_normal};
 use crate::agents::place::{self, Place};
 use crate::agents::process;
-use crate::model::{Binding, BoundProcess, Generation, Pane, RawText, Source, State};
+use crate::model::{Binding, BoundProcess, Generation, Pane, RawText, ResumeState, Source, State};
 use crate::store::{Config, Level, Store};
 use crate::tmux::{LivePane, Server};
 
@@ -231,6 +231,12 @@ fn write(agent: &Agent, payload: &Payload, event: Event, found: &Found, config: 
         state = loaded.state.clone();
     }
     let (shell, pane) = recorded(&mut state, &found.generation, &found.pane).ok_or("its pane is not recorded")?;
+    // A resume that fails may tell of a new, empty conversation first, which must not stand for the one that was asked for.
+    let on_trial = store.resume(&pane.id).filter(|resume| resume.state == ResumeState::Starting && resume.id != new.id);
+    if event == (Event::Start { prompted: false }) && on_trial.and_then(|resume| resume.holder).is_some_and(|holder| process::runs(&holder))
+    {
+        return Err("its pane is to resume another conversation, and has not yet".to_owned());
+    }
     let process = new.process.clone();
     let before = pane.agent.clone();
     match decide(event, pane.agent.as_ref(), &new) {

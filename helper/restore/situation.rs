@@ -242,7 +242,8 @@ fn held(store: &Store) -> Vec<((String, String), i32)> {
     let all = store.others_of_host().into_iter().flat_map(|other| other.resumes()).chain(store.resumes());
     let holds = |resume: Resume| {
         let holder = resume.holder.filter(|holder| resume.state.holds() && process::runs(holder))?;
-        is_launching(&process::argv(holder.pid)?).then_some(((resume.kind, resume.id), holder.pid))
+        // One that becomes another program has no words for a moment.
+        process::argv(holder.pid).is_none_or(|argv| is_launching(&argv)).then_some(((resume.kind, resume.id), holder.pid))
     };
     all.filter_map(|(_, resume)| holds(resume)).collect()
 }

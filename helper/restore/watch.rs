@@ -25,7 +25,7 @@ const LATE_QUESTIONS: Duration = Duration::from_secs(15);
 /// An agent that has drawn something, and stands still for a moment after this time, goes on.
 const SETTLED: Duration = Duration::from_millis(1500);
 /// One that has drawn nothing goes on after this time.
-const SETTLED_BLANK: Duration = Duration::from_secs(5);
+const SETTLED_BLANK: Duration = Duration::from_secs(8);
 /// From one look to the next.
 const PAUSE: Duration = Duration::from_millis(200);
 /// How long a shell may take to its prompt.
@@ -140,11 +140,12 @@ impl Watch<'_> {
         if !resume.state.holds() || resume.holder.as_ref() != Some(&self.holder) {
             return false;
         }
-        let argv = process::argv(self.holder.pid).filter(|_| process::runs(&self.holder));
-        let Some(argv) = argv else {
+        if !process::runs(&self.holder) {
             self.settle(ResumeState::Skipped, "pane_closed", "its pane was closed");
             return false;
-        };
+        }
+        // One that becomes another program has no words for a moment.
+        let Some(argv) = process::argv(self.holder.pid) else { return true };
         if !is_launching(&argv) {
             return self.type_it_once();
         }

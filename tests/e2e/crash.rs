@@ -58,6 +58,11 @@ fn tmux_in_between(world: &World) -> PathBuf {
 
 /// The exit code of a restore through that tmux, `None` if it was killed.
 fn disturbed(world: &World, when: &str, n: usize) -> Option<i32> {
+    disturbed_with(world, when, n, &[])
+}
+
+/// The same with more words.
+pub fn disturbed_with(world: &World, when: &str, n: usize, more: &[&str]) -> Option<i32> {
     let folder = tmux_in_between(world);
     let mut command = world.command(sidecar_path());
     let path = format!("{}:/usr/bin:/bin", folder.display());
@@ -66,6 +71,7 @@ fn disturbed(world: &World, when: &str, n: usize) -> Option<i32> {
         .env("WHEN", when)
         .env("N", n.to_string())
         .args(["session", "restore"])
+        .args(more)
         .stdout(Stdio::null())
         .status()
         .unwrap();

@@ -35,6 +35,7 @@ mod recording;
 mod records;
 mod restore;
 mod resume;
+mod resume_rules;
 mod sending;
 mod shells;
 mod stranger;
