@@ -72,10 +72,14 @@ pub fn is_shared(agent: &AgentProcess) -> bool {
 /// Whether its arguments leave its process's directory as the one that it works in.
 pub fn works_here(agent: &AgentProcess) -> bool {
     let Some(args) = &agent.args else { return false };
-    let mut words = args.iter().map(RawText::display);
     // A conversation that was begun elsewhere goes on there.
-    agent.run == Run::Conversation(None)
-        && !words.any(|word| matches!(&*word, "resume" | "fork") || ELSEWHERE.iter().any(|flag| word.starts_with(flag)))
+    let goes_on = args.iter().any(|word| matches!(word.as_bytes(), b"resume" | b"fork"));
+    agent.run == Run::Conversation(None) && !goes_on && !moves(agent)
+}
+
+/// Whether its arguments may name another directory than its process's.
+pub fn moves(agent: &AgentProcess) -> bool {
+    agent.args.as_ref().is_none_or(|args| args.iter().any(|word| ELSEWHERE.iter().any(|flag| word.display().starts_with(flag))))
 }
 
 /// The id in a title, or as much of it as is shown.

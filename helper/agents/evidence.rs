@@ -1,20 +1,23 @@
 //! What tells of a conversation without a hook: the agent's own list of its sessions, the arguments of its process, the title of its
 //! pane; and what else a binding holds.
 
+use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use wildmatch::WildMatch;
 
 use super::catalog::{Agent, Catalog};
 use super::daemon::id_in;
 use super::flags::Run;
 use super::lineage::{AgentProcess, agent_at};
 use super::process;
+use super::transcript::find;
 use crate::model::{Binding, EpochMs, RawText, Source};
 
 /// A session's file holds a few hundred bytes.
 const LONGEST_FILE: u64 = 64 * 1024;
+/// The first line of a transcript may hold all that the agent is told of its work.
+const LONGEST_LINE: u64 = 1024 * 1024;
 
 /// An agent in a pane, as it is seen without its help.
 #[derive(Clone, Debug)]
@@ -127,19 +130,20 @@ pub fn transcript(agent: &Agent, folder: &Path, id: &str) -> Option<PathBuf> {
     find(folder, &agent.transcripts.replace("{id}", id))
 }
 
-fn find(folder: &Path, pattern: &str) -> Option<PathBuf> {
-    let (part, rest) = pattern.split_once('/').unwrap_or((pattern, ""));
-    let filled = |path: &Path| fs_err::metadata(path).is_ok_and(|data| data.is_file() && data.len() > 0);
-    let below = |path: PathBuf| if rest.is_empty() { filled(&path).then_some(path) } else { find(&path, rest) };
-    if !part.contains('*') {
-        return below(folder.join(part));
-    }
-    let wanted = WildMatch::new(part);
-    let entries = fs_err::read_dir(folder).ok()?.filter_map(|entry| Some(entry.ok()?.file_name()));
-    let mut names: Vec<_> = entries.filter(|name| wanted.matches(&name.to_string_lossy())).collect();
-    // Folders are named by dates or projects: of dates the newest is the likeliest.
-    names.sort_unstable_by(|a, b| b.cmp(a));
-    names.into_iter().find_map(|name| below(folder.join(name)))
+/// Where a Codex conversation was begun: the first line of its transcript tells.
+pub fn begun_in(agent: &Agent, folder: &Path, id: &str) -> Option<RawText> {
+    let mut line = String::new();
+    let file = fs_err::File::open(transcript(agent, folder, id)?).ok()?;
+    BufReader::new(file.take(LONGEST_LINE)).read_line(&mut line).ok()?;
+    let first: Value = serde_json::from_str(&line).ok()?;
+    first["payload"]["cwd"].as_str().map(RawText::from)
+}
+
+/// The configuration directory of a process, whether it is the usual one or not; `None` where its environment can't be read.
+pub fn folder_of(agent: &Agent, pid: i32) -> Option<PathBuf> {
+    let set = process::variable(pid, &agent.home.variable).filter(|_| !agent.home.variable.is_empty());
+    let home = || process::variable(pid, "HOME").map(|home| home.as_path().join(&agent.home.folder));
+    set.map(|set| set.as_path().to_owned()).or_else(home)
 }
 
 /// The name of a Codex conversation, from the index that Codex keeps of them; the last line of an id is the present one.

@@ -64,16 +64,25 @@ pub fn lives(generation: &Generation) -> bool {
 }
 
 /// Waits for the end of a server that may be about to end, for at most `limit`; gives whether it lives still.
-#[expect(clippy::disallowed_methods, reason = "nothing tells the end of a process that is not a child")]
 pub fn outlives(generation: &Generation, limit: Duration) -> bool {
+    !comes_true(limit, &|| !lives(generation))
+}
+
+/// Waits until none of these processes lives, for at most `limit`.
+pub fn wait_gone(pids: &[i32], limit: Duration) {
+    let _ = comes_true(limit, &|| pids.iter().all(|&pid| start_time(pid).is_none()));
+}
+
+#[expect(clippy::disallowed_methods, reason = "nothing tells the end of a process that is not a child")]
+fn comes_true(limit: Duration, condition: &dyn Fn() -> bool) -> bool {
     let deadline = Instant::now() + limit;
-    while lives(generation) {
+    while !condition() {
         if Instant::now() >= deadline {
-            return true;
+            return false;
         }
         std::thread::sleep(Duration::from_millis(5));
     }
-    false
+    true
 }
 
 /// Every process.
@@ -100,6 +109,13 @@ pub fn epoch_ms(start_time: u64) -> Option<EpochMs> {
 /// Whether the process that ran a conversation lives still: same boot, same pid, same start.
 pub fn runs(process: &BoundProcess) -> bool {
     process.generation.boot == boot_id() && start_time(process.pid) == Some(process.start_time)
+}
+
+/// Whether it was started in a pane of a tmux server that is gone: it has no terminal any more, and is about to end, or should be.
+pub fn is_orphan(pid: i32) -> bool {
+    let variable = variable(pid, "TMUX").unwrap_or_default();
+    let server = variable.display().rsplit(',').nth(1).and_then(|pid| pid.parse::<i32>().ok());
+    server.is_some_and(|server| start_time(server).is_none())
 }
 
 /// The leader of the foreground process group of the terminal that `pid` runs on, `pid` itself where that has none yet; and

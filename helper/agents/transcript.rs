@@ -27,7 +27,7 @@ pub fn exists(agent: &Agent, binding: &Binding) -> bool {
     folders(agent, binding).iter().any(|folder| {
         // An agent may keep thousands in hundreds of folders, and mostly it is the one that it told of.
         let told = binding.transcript.as_ref().and_then(|told| told.as_path().strip_prefix(folder).ok());
-        told.is_some_and(|below| fits(below, &pattern) && is_filled(&folder.join(below))) || find(folder, &pattern)
+        told.is_some_and(|below| fits(below, &pattern) && is_filled(&folder.join(below))) || find(folder, &pattern).is_some()
     })
 }
 
@@ -37,19 +37,19 @@ fn fits(path: &Path, pattern: &str) -> bool {
     own.len() == parts.len() && own.iter().zip(parts).all(|(own, part)| own != ".." && WildMatch::new(part).matches(own))
 }
 
-fn find(folder: &Path, pattern: &str) -> bool {
+/// The file of this pattern below a folder that holds anything.
+pub(super) fn find(folder: &Path, pattern: &str) -> Option<PathBuf> {
     let (part, rest) = pattern.split_once('/').unwrap_or((pattern, ""));
+    let below = |path: PathBuf| if rest.is_empty() { is_filled(&path).then_some(path) } else { find(&path, rest) };
     if !part.contains('*') && !part.contains('?') {
-        let path = folder.join(part);
-        return if rest.is_empty() { is_filled(&path) } else { find(&path, rest) };
+        return below(folder.join(part));
     }
-    let Ok(entries) = fs_err::read_dir(folder) else { return false };
     let wanted = WildMatch::new(part);
-    let mut names: Vec<_> =
-        entries.filter_map(|entry| Some(entry.ok()?.file_name())).filter(|name| wanted.matches(&name.to_string_lossy())).collect();
+    let entries = fs_err::read_dir(folder).ok()?.filter_map(|entry| Some(entry.ok()?.file_name()));
+    let mut names: Vec<_> = entries.filter(|name| wanted.matches(&name.to_string_lossy())).collect();
     // Folders are named by dates or projects: of dates the newest is the likeliest.
     names.sort_unstable_by(|a, b| b.cmp(a));
-    names.iter().any(|name| if rest.is_empty() { is_filled(&folder.join(name)) } else { find(&folder.join(name), rest) })
+    names.into_iter().find_map(|name| below(folder.join(name)))
 }
 
 fn is_filled(path: &Path) -> bool {

@@ -52,6 +52,8 @@ pub struct Case<'a> {
     pub elsewhere: Option<&'a str>,
     /// The live process that has it open.
     pub open: Option<i32>,
+    /// Whether that one's server is gone.
+    pub orphan: bool,
     /// What stands in the pane.
     pub pane: PaneNow,
     /// The directory that it would go on in, if that is gone.
@@ -87,7 +89,12 @@ pub fn obstacle(case: &Case) -> Option<(&'static str, String)> {
         return Some(("duplicate", format!("the same conversation was seen later in {place}")));
     }
     if let Some(pid) = case.open {
-        return Some(("already_open", format!("already open in process {pid}")));
+        let detail = if case.orphan {
+            format!("still open in process {pid}, which has lost its terminal: kill {pid} ends it")
+        } else {
+            format!("already open in process {pid}")
+        };
+        return Some(("already_open", detail));
     }
     case.missing_dir.map(|dir| ("agent_directory_missing", format!("its directory is missing: {dir}")))
 }
@@ -152,6 +159,7 @@ mod tests {
             transcript: true,
             elsewhere: None,
             open: None,
+            orphan: false,
             pane: PaneNow::Absent,
             missing_dir: None,
             policy: Policy::Inherit,

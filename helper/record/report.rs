@@ -1,13 +1,13 @@
 //! A report of an agent's hook: which pane it comes from, and what it changes there.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::binding::{bind, end};
 use super::{journal, now, record};
 use crate::agents::catalog::{Agent, Catalog};
-use crate::agents::daemon::{self, Unclear, Viewer, Wanted, is_shared, whose, works_here};
-use crate::agents::evidence::{config_dir, default_folder, thread_name};
+use crate::agents::daemon::{self, Unclear, Viewer, Wanted, is_shared, moves, whose, works_here};
+use crate::agents::evidence::{begun_in, config_dir, default_folder, folder_of, thread_name};
 use crate::agents::flags::Run;
 use crate::agents::lineage::{AgentProcess, above, conversations, pids_above};
 use crate::agents::payload::{Event, Payload, is_normal};
@@ -146,10 +146,30 @@ pub fn why_unclear(catalog: &Catalog, agent: &Agent, pid: i32) -> Option<Unclear
     daemon::why_unclear(&found.all, at)
 }
 
+/// The configuration directory that this process's environment names.
+fn own_folder(agent: &Agent) -> Option<PathBuf> {
+    std::env::var_os(&agent.home.variable).map(Into::into).or_else(|| default_folder(agent))
+}
+
+/// The directory that a program works in; `None` where that can't be told.
+fn works_in(agent: &Agent, process: &AgentProcess, folder: Option<&Path>) -> Option<RawText> {
+    let own = process::directory(process.pid).map(RawText::from)?;
+    let here = works_here(process)
+        || match &process.run {
+            // One that was begun elsewhere goes on there.
+            Run::Conversation(Some(id)) => begun_in(agent, folder?, id).is_some_and(|begun| begun == own) && !moves(process),
+            _ => false,
+        };
+    here.then_some(own)
+}
+
 /// Finds them in every server.
 fn viewers(catalog: &Catalog, agent: &Agent) -> Viewers {
     let Viewers { mut servers, all: mut viewers, mut places } = Viewers::default();
-    for process in conversations(catalog, &agent.kind).into_iter().filter(is_shared) {
+    let folder = own_folder(agent);
+    // Another folder has a shared server of its own.
+    let is_of_it = |process: &AgentProcess| folder.is_none() || folder_of(agent, process.pid).is_none_or(|own| Some(own) == folder);
+    for process in conversations(catalog, &agent.kind).into_iter().filter(is_shared).filter(is_of_it) {
         let variable = process::variable(process.pid, "TMUX").unwrap_or_default();
         if !servers.iter().any(|(known, ..)| *known == variable) {
             if let Ok((server, generation, panes)) = ask(Server::of_variable(&variable.display()).as_ref()) {
@@ -163,7 +183,7 @@ fn viewers(catalog: &Catalog, agent: &Agent) -> Viewers {
         });
         let mut viewer = Viewer {
             argv_id: if let Run::Conversation(id) = &process.run { id.clone() } else { None },
-            dir: works_here(&process).then(|| process::directory(process.pid).map(RawText::from)).flatten(),
+            dir: works_in(agent, &process, folder.as_deref()),
             since: process::epoch_ms(process.start_time),
             ..Viewer::default()
         };
@@ -181,8 +201,7 @@ fn viewers(catalog: &Catalog, agent: &Agent) -> Viewers {
 /// Finds the pane of a conversation that a shared server runs, by all the programs that may show it.
 fn find_shared(catalog: &Catalog, agent: &Agent, payload: &Payload) -> Result<Found, String> {
     let Viewers { mut servers, all: viewers, mut places } = viewers(catalog, agent);
-    let folder = std::env::var_os(&agent.home.variable).map(Into::into).or_else(|| default_folder(agent));
-    let name = folder.and_then(|folder| thread_name(&folder, &payload.id));
+    let name = own_folder(agent).and_then(|folder| thread_name(&folder, &payload.id));
     let wanted = Wanted { id: &payload.id, dir: &payload.dir, name: name.as_deref() };
     let at = whose(wanted, &viewers).map_err(|unclear| unclear.to_string())?;
     let (process, place) = places.swap_remove(at);

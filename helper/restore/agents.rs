@@ -26,11 +26,20 @@ pub struct AgentFacts<'a> {
     /// Whether a conversation has a transcript.
     pub has_transcript: &'a dyn Fn(&Agent, &Binding) -> bool,
     /// The live process that has this conversation, of this kind and id, open.
-    pub open: &'a dyn Fn(&str, &str) -> Option<i32>,
+    pub open: &'a dyn Fn(&str, &str) -> Option<Open>,
     /// `restore.resumeAgents`.
     pub setting: Setting,
     /// What is asked for.
     pub asked: Asked,
+}
+
+/// A live process that has a conversation open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Open {
+    /// Its pid.
+    pub pid: i32,
+    /// Whether the server in which it was started is gone.
+    pub orphan: bool,
 }
 
 /// What is asked of a plan.
@@ -164,13 +173,15 @@ impl<'a> Panes<'a> {
         let dir = chosen.map(|chosen| work_dir(&chosen.binding, pane));
         let shown_dir = dir.map(|dir| dir.display().into_owned());
         let holder = id.as_ref().and_then(|id| self.holders.get(&(kind.clone(), id.clone()))).filter(|holder| holder.pane != pane.id);
+        let open = id.as_ref().and_then(|id| (facts.open)(&kind, id));
         let case = Case {
             chosen,
             known_agent: agent.is_some(),
             good_id: agent.zip(id.as_ref()).is_some_and(|(agent, id)| agent.is_id(id)),
             transcript: agent.zip(chosen).is_some_and(|(agent, chosen)| (facts.has_transcript)(agent, &chosen.binding)),
             elsewhere: holder.map(|holder| holder.place.as_str()),
-            open: id.as_ref().and_then(|id| (facts.open)(&kind, id)),
+            open: open.map(|open| open.pid),
+            orphan: open.is_some_and(|open| open.orphan),
             pane: self.live.find(shell, pane).map_or(PaneNow::Absent, now),
             missing_dir: dir.filter(|dir| !is_dir(dir.as_path())).and(shown_dir.as_deref()),
             policy: shell.policy,

@@ -10,6 +10,7 @@ use super::resume::{self, Consent, Wish, ask, is_reopened, is_resumed, settle, t
 use super::retire::{self, Retiring};
 use super::run::{Run, live_windows};
 use super::situation::situation;
+use crate::agents::process;
 use crate::error::Result;
 use crate::model::{
     Action, AgentOutcome, AgentStatus, AgentStep, Answer, LivePanes, Outcome, OutcomeStatus, Plan, ResumeState, Shell, Step, Tombstone,
@@ -25,6 +26,8 @@ pub(super) const LOCK_LIMIT: Duration = Duration::from_secs(10);
 const START_LIMIT: Duration = Duration::from_secs(60);
 /// How long another restore is waited for.
 const RESTORE_LIMIT: Duration = Duration::from_secs(120);
+/// How long agents of a dead server may take to end.
+const ORPHANS_LIMIT: Duration = Duration::from_secs(5);
 /// How long agents are waited for.
 const AGENTS_LIMIT: Duration = Duration::from_secs(15);
 
@@ -118,6 +121,12 @@ fn begin(server: &Server, store: &Store, config: &Config, helper: &str, order: O
     let chosen = |step: &Step| selected.is_none_or(|ids| ids.contains(&step.shell));
     let recreated = |step: &&Step| chosen(step) && step.action.makes();
     let mut situation = self::situation(server, store, config)?;
+    // The agents of a server that was just killed take a moment to end, and nobody else may have their conversations meanwhile.
+    let orphans = if asked.agents && !dry_run { situation.orphans() } else { Vec::new() };
+    if !orphans.is_empty() {
+        process::wait_gone(&orphans, ORPHANS_LIMIT);
+        situation = self::situation(server, store, config)?;
+    }
     let mut plan = situation.plan_for(asked);
     // The user's tmux.conf may make sessions of its own, so what is to be done is seen when the server has read it.
     let mut _held = None;

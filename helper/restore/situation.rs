@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use super::agents::{AgentFacts, Asked, Claim, agents_of, claims};
+use super::agents::{AgentFacts, Asked, Claim, Open, agents_of, claims};
 use super::plan::{Facts, plan};
 use crate::agents::catalog::{Agent, Catalog};
 use crate::agents::verdict::Setting;
@@ -157,6 +157,12 @@ impl Situation {
         })
     }
 
+    /// The processes that have recorded conversations open although their server is gone.
+    pub(super) fn orphans(&self) -> Vec<i32> {
+        let open = self.agents.find_open(&self.state);
+        open.into_values().filter(|&pid| process::is_orphan(pid)).collect()
+    }
+
     /// The plan for what is asked.
     pub fn plan_for(&self, asked: Asked) -> Plan {
         let seen_dirs: RefCell<HashMap<PathBuf, bool>> = RefCell::default();
@@ -207,7 +213,10 @@ impl Agents {
             reports: &self.reports,
             others: &self.others,
             has_transcript: &|agent, binding| self.has_transcript(agent, binding),
-            open: &|kind, id| self.open.get_or_init(|| self.find_open(state)).get(&(kind.to_owned(), id.to_owned())).copied(),
+            open: &|kind, id| {
+                let pid = *self.open.get_or_init(|| self.find_open(state)).get(&(kind.to_owned(), id.to_owned()))?;
+                Some(Open { pid, orphan: process::is_orphan(pid) })
+            },
             setting: self.setting,
             asked,
         })

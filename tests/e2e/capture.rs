@@ -7,7 +7,7 @@ use super::support::{World, is_alive, sidecar_path, wait_for, wait_or_tell};
 
 impl Agents {
     /// A world that is recorded, with a grace of half a second.
-    fn recorded() -> Self {
+    pub fn recorded() -> Self {
         let world = World::bare();
         // A login shell may ask and set what it likes.
         world.configure("set -g @sidecar-grace 0.5\nset -g @sidecar-interval 0.5\nset -g default-command /bin/sh\n");
@@ -15,7 +15,7 @@ impl Agents {
     }
 
     /// Runs a line in the shell of a new session of this name.
-    fn run(&self, session: &str, line: &str) {
+    pub fn run(&self, session: &str, line: &str) {
         let mut args: Vec<String> = ["new-session", "-d", "-x", "140", "-y", "45", "-s", session, "-c"].map(str::to_owned).to_vec();
         args.push(self.work.display().to_string());
         for (name, value) in self.variables() {
@@ -28,13 +28,13 @@ impl Agents {
         self.type_line(session, &format!("PATH=$AGENTS; {line}"));
     }
 
-    fn type_line(&self, session: &str, line: &str) {
+    pub fn type_line(&self, session: &str, line: &str) {
         self.world.tmux(["send-keys", "-t", &format!("={session}:"), "-l", line]).ok();
         self.world.tmux(["send-keys", "-t", &format!("={session}:"), "Enter"]).ok();
     }
 
     /// The record of a session's pane.
-    fn pane(&self, session: &str) -> Value {
+    pub fn pane(&self, session: &str) -> Value {
         let state = self.world.state();
         let shell = state["shells"].as_array().into_iter().flatten().find(|shell| shell["session"] == session);
         shell.map_or(Value::Null, |shell| shell["windows"][0]["panes"][0].clone())
@@ -42,7 +42,7 @@ impl Agents {
 
     /// Waits for a binding of this session's pane, and gives it.
     #[track_caller]
-    fn wait_bound(&self, session: &str, what: &str, fits: impl Fn(&Value) -> bool) -> Value {
+    pub fn wait_bound(&self, session: &str, what: &str, fits: impl Fn(&Value) -> bool) -> Value {
         let told = || {
             let lines: Vec<String> = self.world.log().lines().filter(|line| line.contains("report")).map(str::to_owned).collect();
             format!("{what} in {session}: {:#}\n{}\n{}", self.pane(session), lines.join("\n"), self.screen(session))
@@ -52,7 +52,7 @@ impl Agents {
 
     /// Starts Claude Code and sends a first prompt; gives the conversation's id.
     #[track_caller]
-    fn talk(&self, session: &str, program: &str, prompt: &str) -> String {
+    pub fn talk(&self, session: &str, program: &str, prompt: &str) -> String {
         self.run(session, &format!("{program} '{prompt}'"));
         self.wait_shown(session, &format!("ACK 1: {prompt}"));
         id_of(&self.wait_bound(session, "a prompted conversation", |agent| agent["prompted"] == true))

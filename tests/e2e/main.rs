@@ -12,6 +12,7 @@ mod agents;
 mod capture;
 mod closing;
 mod crash;
+mod crash_resume;
 mod death;
 mod durability;
 mod fake_agent;

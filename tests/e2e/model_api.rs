@@ -45,6 +45,9 @@ fn answer(mut stream: TcpStream, seen: &Mutex<Vec<String>>) -> std::io::Result<(
     if path.ends_with("/messages") {
         let texts = messages(&body);
         let text = reply(&texts, seen);
+        if holds(&texts) {
+            return std::io::copy(&mut reader, &mut std::io::sink()).map(drop);
+        }
         // Titles and the like are asked for in a form of their own.
         let formed = !body["output_config"]["format"].is_null() || !body["output_format"].is_null();
         let text = if formed { json!({ "title": "A title", "isNewTopic": false }).to_string() } else { text };
@@ -119,6 +122,11 @@ fn reply(texts: &[String], seen: &Mutex<Vec<String>>) -> String {
     let short: String = last.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(60).collect();
     seen.lock().unwrap().push(last);
     format!("ACK {}: {short}", texts.len())
+}
+
+/// The prompt that gets no answer for as long as its agent waits.
+fn holds(texts: &[String]) -> bool {
+    texts.last().is_some_and(|last| last == "hold on")
 }
 
 fn send(stream: &mut TcpStream, document: &Value) -> std::io::Result<()> {
