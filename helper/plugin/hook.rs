@@ -178,7 +178,7 @@ impl Plugin<'_> {
         // Neither a menu nor a restore may keep others from looking, nor a directory on a disk that does not answer.
         drop(held);
         let restorable = offer::restorable(&changes.state, &seen.generation, &|path| path.is_dir());
-        self.show_status(&seen, restorable);
+        self.show_status(&seen, &changes.state, restorable);
         self.go_on(offer::next(&seen, self.config, restorable))
     }
 }

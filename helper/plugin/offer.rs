@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use super::hook::Plugin;
 use crate::error::Result;
-use crate::model::{Generation, Observation, Offer, Plan, Policy, Shell, State, count, in_one_line, went_well};
-use crate::restore::{Asked, Consent, Order, restore, retire_bootstrap, situation};
+use crate::model::{Generation, Observation, Offer, Plan, Policy, Shell, State, count, in_one_line, waiting_words, went_well};
+use crate::restore::{Asked, Consent, Order, restore, retire_bootstrap, situation, waiting};
 use crate::store::{Config, Level, Recreate};
 use crate::tmux::{Drawn, SeenClient, arg};
 
@@ -51,8 +51,11 @@ pub(super) fn restorable(state: &State, present: &Generation, is_dir: &dyn Fn(&P
 
 impl Plugin<'_> {
     /// Keeps `@sidecar_restorable` and `@sidecar_status` true. Setting an option draws every client, so only a change is set.
-    pub(super) fn show_status(&self, seen: &Observation, restorable: usize) {
-        let status = if restorable == 0 { String::new() } else { format!("{restorable} to restore") };
+    pub(super) fn show_status(&self, seen: &Observation, state: &State, restorable: usize) {
+        let restore = (restorable > 0).then(|| format!("{restorable} to restore"));
+        let waiting = waiting(self.store, state);
+        let waiting = waiting_words(&waiting.iter().map(|(place, what)| (place.as_str(), what.as_str())).collect::<Vec<_>>());
+        let status = restore.into_iter().chain(waiting).collect::<Vec<_>>().join(", ");
         if seen.settings.timer.is_empty() || (seen.settings.restorable == restorable.to_string() && seen.settings.status == status) {
             return;
         }

@@ -80,7 +80,7 @@ pub(super) fn claims(state: &State, server: &str, runs: &dyn Fn(&BoundProcess) -
 }
 
 /// The panes of a shell, each with its place for people.
-fn places(shell: &Shell) -> impl Iterator<Item = (String, &Pane)> {
+pub(super) fn places(shell: &Shell) -> impl Iterator<Item = (String, &Pane)> {
     shell
         .own_windows()
         .flat_map(move |window| window.panes.iter().map(move |pane| (format!("{}:{}.{}", shell.name, window.index, pane.index), pane)))

@@ -16,7 +16,7 @@ pub use agents::{AgentFacts, Asked, Claim, resume_line};
 pub use execute::{Order, Progress, Report, restore};
 pub use opening::{Start, start};
 pub use plan::{Facts, plan};
-pub use resume::{Claimed, Consent, Wish, claim, ended, not_begun};
+pub use resume::{Claimed, Consent, Wish, claim, ended, not_begun, waiting};
 pub use retire::{Retiring, retire_bootstrap};
 pub use situation::{Situation, situation};
 pub use watch::watch;

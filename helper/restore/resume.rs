@@ -4,12 +4,13 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
+use super::agents::places;
 use super::situation::situation;
 use crate::agents::process;
 use crate::error::{Error, Exit, Result};
 use crate::model::{
     AgentOutcome, AgentStatus, AgentStep, Answer, BoundProcess, EndReason, EpochMs, Generation, Observation, Resume, ResumeLine,
-    ResumeState, Shell, Verdict,
+    ResumeState, Shell, State, Verdict,
 };
 use crate::record::now;
 use crate::store::{Config, Level, Store};
@@ -96,6 +97,17 @@ pub(super) fn wait(store: &Store, panes: &[&str], limit: Duration, tell: &mut dy
         tell(pending);
         std::thread::sleep(Duration::from_millis(50));
     }
+}
+
+/// Who waits where for the user, by place and question.
+pub fn waiting(store: &Store, state: &State) -> Vec<(String, String)> {
+    let is_waiting = |resume: &Resume| resume.state == ResumeState::Waiting && resume.holder.as_ref().is_some_and(process::runs);
+    let waiting: HashMap<String, Resume> = store.resumes().into_iter().filter(|(_, resume)| is_waiting(resume)).collect();
+    if waiting.is_empty() {
+        return Vec::new();
+    }
+    let places = state.shells.iter().flat_map(places);
+    places.filter_map(|(place, pane)| Some((place, waiting.get(&pane.id)?.detail.clone()))).collect()
 }
 
 /// What became of an agent that was to be resumed, as far as that is known.
