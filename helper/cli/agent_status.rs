@@ -92,6 +92,8 @@ mod tests {
         let resume = ResumeLine {
             dir: "/w/a b".into(),
             variable: Some(("CLAUDE_CONFIG_DIR".into(), "/c".into())),
+            without: Vec::new(),
+            program: None,
             words: words.map(RawText::from).to_vec(),
         };
         assert_eq!(

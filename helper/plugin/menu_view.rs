@@ -213,7 +213,7 @@ impl View<'_> {
             self.inert(&format!("Restore: {}", shown(&step.detail)))
         });
         if has_agents(step) {
-            let names = self.agents(step).join(", ");
+            let names = agents(step).join(", ");
             let text = if step.action.makes() { format!("Restore it, and resume {names}") } else { format!("Resume {names}") };
             items.push(self.choice(&text, 'a', &["resume", id]));
         }
@@ -254,15 +254,9 @@ impl View<'_> {
         self.menu(&format!("Resume {}?", count(asking.len(), "agent")), items)
     }
 
-    /// The agents that could come back with a shell, by name; those that ask first are marked.
-    fn agents(&self, step: &Step) -> Vec<String> {
-        let could = step.agents.iter().filter(|agent| agent.verdict != Verdict::No);
-        could.map(|agent| format!("{}{}", shown(&agent.title), if agent.verdict == Verdict::Ask { "?" } else { "" })).collect()
-    }
-
     /// What comes back of it.
     fn what(&self, step: &Step) -> String {
-        let agents = self.agents(step);
+        let agents = agents(step);
         if agents.is_empty() || step.policy == Policy::Never { what(step) } else { format!("{}, {}", what(step), agents.join(", ")) }
     }
 
@@ -347,10 +341,17 @@ impl View<'_> {
     }
 }
 
+/// The agents that could come back with a shell, by name; those that ask first are marked.
+fn agents(step: &Step) -> Vec<String> {
+    let could = step.agents.iter().filter(|agent| agent.verdict != Verdict::No);
+    could.map(|agent| format!("{}{}", shown(&agent.title), if agent.verdict == Verdict::Ask { "?" } else { "" })).collect()
+}
+
 fn has_agents(step: &Step) -> bool {
     step.agents.iter().any(|agent| agent.verdict != Verdict::No)
 }
 
+/// What comes back of it, but for agents.
 fn what(step: &Step) -> String {
     if step.policy == Policy::Never {
         return "never restored".to_owned();
