@@ -31,6 +31,11 @@ pub(super) enum Command {
         #[command(subcommand)]
         command: ShellCommand,
     },
+    /// Shells from another tool's save
+    Import {
+        #[command(subcommand)]
+        command: ImportCommand,
+    },
     /// Menus in a tmux client; what the keys call, to be bound to others too
     #[command(after_help = "Example, in tmux.conf:\n  bind-key S run-shell -b \"sidecar menu restore --client '#{client_name}'\"")]
     Menu {
@@ -263,6 +268,29 @@ pub(super) struct ListArgs {
 }
 
 #[derive(Subcommand)]
+pub(super) enum ImportCommand {
+    /// Make records of the sessions in a tmux-resurrect save; none whose name is taken
+    #[command(after_help = "Example:\n  sidecar import resurrect --dry-run\n  sidecar import resurrect && sidecar session restore")]
+    Resurrect(ResurrectArgs),
+}
+
+#[derive(Args)]
+pub(super) struct ResurrectArgs {
+    /// The save; the newest one where tmux-resurrect keeps them if left out
+    #[arg(value_name = "FILE")]
+    pub(super) file: Option<PathBuf>,
+    /// List the saves that are there, the newest first, and import none
+    #[arg(long, conflicts_with_all = ["file", "dry_run"])]
+    pub(super) list: bool,
+    /// Say what would be done, and do nothing
+    #[arg(long)]
+    pub(super) dry_run: bool,
+    /// Print one JSON document
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+#[derive(Subcommand)]
 pub(super) enum MenuCommand {
     /// What can be restored: all, or one by one
     Restore(ClientArgs),
@@ -418,6 +446,7 @@ impl Command {
             Self::Session { command: SessionCommand::Restore(options) } => options.json,
             Self::Session { command: SessionCommand::Policy(options) } => options.json,
             Self::Shell { command } => command.wants_json(),
+            Self::Import { command: ImportCommand::Resurrect(options) } => options.json,
             Self::Agent { command: AgentCommand::Integration { command } } => match command {
                 IntegrationCommand::List { json } | IntegrationCommand::Status { json, .. } => *json,
                 IntegrationCommand::Install { change, .. } => change.json,

@@ -4,6 +4,7 @@ mod agent;
 mod agent_status;
 mod args;
 mod hook;
+mod import;
 mod list;
 mod menu;
 mod output;
@@ -81,6 +82,7 @@ fn run(cli: &Cli) -> Result<ExitCode> {
             ShellCommand::Delete(options) => shell::delete(&context()?, options),
             ShellCommand::Purge(options) => shell::purge(&context()?, options),
         },
+        Command::Import { command } => import::run(&context()?, command),
         Command::Menu { command } => menu::run(&context()?, command),
         Command::Plugin { command: PluginCommand::Unload } => plugin::unload(&context()?),
         Command::Plugin { .. } => plugin::load(&context()?),

@@ -66,6 +66,9 @@ pub struct Shell {
     /// A restore is making it: no look takes windows or panes from the record while this generation lives.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub restoring: Option<Mark>,
+    /// When it was made of another tool's save, if it was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub imported: Option<EpochMs>,
     /// Fields of other versions.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
@@ -243,6 +246,11 @@ pub enum Ended {
     Died,
     /// It was the last session; its end ended the server. Offered, never restored automatically.
     ClosedWithServer,
+}
+
+impl Window {
+    /// The highest index that is believed; tmux takes any 31-bit number, and room is left to count on from it.
+    pub const LAST_INDEX: u32 = 1 << 30;
 }
 
 impl Pane {

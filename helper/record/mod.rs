@@ -21,7 +21,7 @@ pub use closing::{Endings, Keep, bury, bury_deleted, expires_at, purge};
 pub use observe::{Changes, Rules, Tags, observe};
 pub use pristine::MOVED_ASIDE;
 pub use programs::is_named;
-pub use project::{line_to_bring_back, of as project_of};
+pub use project::{branch_of, line_to_bring_back, of as project_of};
 pub use report::{report, why_unclear};
 pub use take::{
     ANSWER_LIMIT, INTERVAL, RandomIds, Recorded, Settings, add_programs, add_projects, decide, is_still_unused, look, now, record,

@@ -24,7 +24,7 @@ pub fn of(dir: &Path) -> (Option<RawText>, Option<RawText>) {
 }
 
 /// The branch that a linked worktree has checked out; `None` on a detached head.
-pub(super) fn branch_of(worktree: &Path) -> Option<String> {
+pub fn branch_of(worktree: &Path) -> Option<String> {
     let head = read_start(&git_dir(&worktree.join(".git"))?.join("HEAD"))?;
     head.trim_end().strip_prefix("ref: refs/heads/").map(str::to_owned)
 }

@@ -5,12 +5,14 @@ mod agents;
 mod delete;
 mod forget;
 mod git;
+mod import;
 mod list;
 mod names;
 mod new;
 mod open;
 mod policy;
 mod rename;
+mod saves;
 mod send;
 mod target;
 mod worktree;
@@ -23,8 +25,10 @@ use crate::store::{Config, Store};
 use crate::tmux::Server;
 
 pub use agents::{AgentListing, AgentState, PaneAgent};
+pub use import::Import;
 pub use list::{AgentRow, Listing, Row, Status};
 pub use new::{NewShell, Place};
+pub use saves::{SaveFile, SaveHeld};
 pub use send::{Sent, Text};
 
 /// How long the lock of the records is waited for.

@@ -124,12 +124,22 @@ pub(super) fn session_named<'a>(seen: Option<&'a Observation>, name: &OsStr) -> 
 impl Shells<'_> {
     /// Takes the lock, looks, and writes down what lives.
     pub(super) fn open(&self) -> Result<Open> {
+        self.must_exist()?;
+        self.open_anyway()
+    }
+
+    fn must_exist(&self) -> Result<()> {
         if !self.store.exists() && self.server.pid_and_version(CALL_LIMIT).is_err() {
             let name = self.server.display_name();
             return Err(Error::failed("no_such_shell", format!("nothing is recorded of the server '{name}', and it does not run"))
                 .exit(Exit::NoTarget)
                 .hint("-L NAME and -S PATH choose another server"));
         }
+        Ok(())
+    }
+
+    /// The same for who brings records, where none may have been yet.
+    pub(super) fn open_anyway(&self) -> Result<Open> {
         let held = self.store.lock(LOCK_LIMIT)?;
         let notices = self.store.load()?.notices;
         match record(self.server, self.store, self.config, &held) {

@@ -22,9 +22,6 @@ pub struct Loaded {
     pub writable: bool,
 }
 
-/// The highest window index that is believed; tmux takes any 31-bit number, and room is left to count on from it.
-const LAST_INDEX: u32 = 1 << 30;
-
 /// Where the records came from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
@@ -207,7 +204,7 @@ fn complete_shell(shell: &mut Shell, number: usize) {
     let (mut windows_taken, mut panes_taken) = (HashSet::new(), HashSet::new());
     for (at, window) in shell.windows.iter_mut().enumerate() {
         // tmux's own bounds: what lies beyond was never seen in one.
-        window.index = window.index.min(LAST_INDEX);
+        window.index = window.index.min(Window::LAST_INDEX);
         window.width = window.width.min(LARGEST);
         window.height = window.height.min(LARGEST);
         window.layout = window.layout.take().filter(Layout::is_sane);

@@ -64,6 +64,13 @@ impl Rearm {
 }
 
 impl Server {
+    /// A user option of the whole server, such as another plugin's; `None` where it is unset or the server does not answer.
+    pub fn user_option(&self, name: &str, limit: Duration) -> Option<Vec<u8>> {
+        let reply = self.call(&["show-options", "-gqv", name], None, limit).ok().filter(|reply| reply.ok)?;
+        let value = reply.stdout.strip_suffix(b"\n").unwrap_or(&reply.stdout);
+        (!value.is_empty()).then(|| value.to_vec())
+    }
+
     /// The lines that a pane shows, with at most 200 of its history.
     ///
     /// # Errors

@@ -19,6 +19,7 @@ mod fake_agent;
 mod fixed_point;
 mod forgetting;
 mod hostile;
+mod import;
 mod install;
 mod integration;
 mod loading;
