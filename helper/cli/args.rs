@@ -47,6 +47,27 @@ pub(super) enum Command {
         #[command(subcommand)]
         command: AgentCommand,
     },
+    /// Print the completions for a shell
+    #[command(
+        after_help = "Examples:\n  source <(sidecar completions bash)\n  sidecar completions zsh > ~/.zfunc/_sidecar\n  sidecar completions fish > ~/.config/fish/completions/sidecar.fish"
+    )]
+    Completions {
+        /// The shell
+        shell: CompletedShell,
+    },
+    /// Print the manual's page, or write the pages of all commands
+    #[command(after_help = "Examples:\n  sidecar man | man -l -\n  sidecar man --out ~/.local/share/man/man1")]
+    Man {
+        /// Write them into this folder
+        #[arg(long, value_name = "DIR")]
+        out: Option<PathBuf>,
+    },
+    /// What the completions ask
+    #[command(hide = true)]
+    Complete {
+        #[command(subcommand)]
+        command: CompleteCommand,
+    },
     /// What tmux's hooks call; never prints, always exits 0
     #[command(hide = true)]
     Hook {
@@ -64,6 +85,30 @@ pub(super) enum Command {
     Plugin {
         #[command(subcommand)]
         command: PluginCommand,
+    },
+}
+
+/// A shell that completions are made for.
+#[derive(Clone, Copy, clap::ValueEnum)]
+pub(super) enum CompletedShell {
+    Bash,
+    Zsh,
+    Fish,
+}
+
+#[derive(Subcommand)]
+pub(super) enum CompleteCommand {
+    /// The shells that could stand where a word is being typed; exit 1 where none could
+    Targets {
+        /// The line up to the cursor, as bash has it; the answers are in bash's quotes
+        #[arg(long, value_name = "LINE", allow_hyphen_values = true)]
+        bash: Option<OsString>,
+        /// bash's `COMP_WORDBREAKS`
+        #[arg(long, value_name = "CHARACTERS", allow_hyphen_values = true)]
+        breaks: Option<String>,
+        /// The words of the line, the last one being typed
+        #[arg(last = true)]
+        words: Vec<OsString>,
     },
 }
 
@@ -455,6 +500,9 @@ impl Command {
             Self::Agent { command: AgentCommand::Status { json } } => *json,
             Self::Agent { command: AgentCommand::ReportSession { .. } | AgentCommand::Resume { .. } }
             | Self::Menu { .. }
+            | Self::Completions { .. }
+            | Self::Man { .. }
+            | Self::Complete { .. }
             | Self::Hook { .. }
             | Self::Pane { .. }
             | Self::Plugin { .. } => false,

@@ -3,9 +3,11 @@
 mod agent;
 mod agent_status;
 mod args;
+mod completions;
 mod hook;
 mod import;
 mod list;
+mod man;
 mod menu;
 mod output;
 mod pane;
@@ -14,6 +16,7 @@ mod session;
 mod shell;
 mod when;
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -67,6 +70,9 @@ fn run(cli: &Cli) -> Result<ExitCode> {
         // These need neither a server nor records.
         Command::Plugin { command: PluginCommand::Api } => Ok(plugin::api()),
         Command::Plugin { command: PluginCommand::Link } => plugin::link(),
+        Command::Completions { shell } => Ok(completions::script(*shell)),
+        Command::Man { out } => man::man(out.as_deref()),
+        Command::Complete { command } => Ok(completions::complete(command)),
         // A pane gets its shell whatever is wrong with the rest.
         Command::Pane { command } => Ok(pane::run(context(), command)),
         Command::Session { command: SessionCommand::Status(options) } => session::status(&context()?, options),
@@ -99,7 +105,11 @@ struct Context {
 
 impl Context {
     fn of(cli: &Cli) -> Result<Self> {
-        let server = Server::resolve(cli.socket_name.as_deref(), cli.socket_path.as_deref())?;
+        Self::of_server(cli.socket_name.as_deref(), cli.socket_path.as_deref())
+    }
+
+    fn of_server(name: Option<&str>, path: Option<&Path>) -> Result<Self> {
+        let server = Server::resolve(name, path)?;
         let store = Store::of(server.socket())?;
         let mut config = Config::read();
         if !config.agents.is_empty() {

@@ -80,6 +80,32 @@ pub(super) fn no_target(server: &Server, target: &OsStr, why: &NoTarget) -> Erro
 }
 
 impl Shells<'_> {
+    /// A word for each recorded, or each forgotten, shell that means it and no other one: its name, else its session's name, else its
+    /// id; the first that `fits`. Reads, no more.
+    ///
+    /// # Errors
+    /// The records can't be read.
+    pub fn target_words(&self, forgotten: bool, fits: &dyn Fn(&str) -> bool) -> Result<Vec<String>> {
+        let state = self.store.load()?.state;
+        let first = if forgotten { First::Forgotten } else { First::Recorded };
+        let means = |word: &str, id: &str| match find(&state, OsStr::new(word), first) {
+            Ok(Target::Recorded(shell)) => shell.id == id,
+            Ok(Target::Forgotten(tombstone)) => tombstone.shell.id == id,
+            Err(_) => false,
+        };
+        let word = |shell: &Shell| {
+            let words = [&shell.name, &shell.session, &shell.id];
+            words.into_iter().find(|word| fits(word) && means(word, &shell.id)).cloned()
+        };
+        let mut words: Vec<String> = if forgotten {
+            state.tombstones.iter().filter_map(|tombstone| word(&tombstone.shell)).collect()
+        } else {
+            state.shells.iter().filter_map(word).collect()
+        };
+        words.sort();
+        Ok(words)
+    }
+
     /// The ids of the shells that these targets name; what was forgotten is named only where nothing else is. Reads, no more.
     ///
     /// # Errors

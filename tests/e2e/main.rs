@@ -11,6 +11,7 @@
 mod agents;
 mod capture;
 mod closing;
+mod completions;
 mod crash;
 mod crash_resume;
 mod death;
