@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 
 use super::rows::{PaneRow, Place, Problem, Save, WindowFacts, WindowRow};
-use crate::model::{Ids, Layout, Pane, RawText, Shell, Window};
+use crate::model::{Ids, Layout, Pane, RawText, Shell, Window, count};
 use crate::tmux::shown_from_name;
 
 /// What must be known of this machine's directories.
@@ -109,7 +109,10 @@ fn window(index: u32, rows: &Rows, places: Places, ids: &mut dyn Ids, problems: 
     let layout = rows.window.and_then(|row| {
         let layout = Layout::parse(std::str::from_utf8(row.layout).ok()?).filter(|layout| layout.pane_count() == panes.len());
         if layout.is_none() && !row.layout.is_empty() {
-            problems.push(Problem::at(row.line, format!("its layout can't be read, or is not one of {} panes; left out", panes.len())));
+            problems.push(Problem::at(
+                row.line,
+                format!("its layout can't be read, or is not one of {}; left out", count(panes.len(), "pane")),
+            ));
         }
         layout
     });
