@@ -26,6 +26,7 @@ mod integration;
 mod loading;
 mod main_job;
 mod manual;
+mod menu_agents;
 mod menus;
 mod model_api;
 mod names;

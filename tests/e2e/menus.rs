@@ -22,13 +22,13 @@ fn after_a_crash(folder: &std::path::Path, sessions: &[&str], lines: &str) -> Wo
 }
 
 /// A client of the session `here`.
-fn attached(world: &World) -> Terminal<'_> {
+pub fn attached(world: &World) -> Terminal<'_> {
     let terminal = Terminal::attach(world, "attach -t here");
     terminal.wait_text("[here]");
     terminal
 }
 
-fn press_prefix(terminal: &Terminal, key: &str) {
+pub fn press_prefix(terminal: &Terminal, key: &str) {
     terminal.press(&["C-b"]);
     terminal.type_text(key);
 }
