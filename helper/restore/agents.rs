@@ -233,7 +233,9 @@ fn work_dir<'a>(binding: &'a Binding, pane: &'a Pane) -> &'a RawText {
 fn now(pane: &SeenPane) -> PaneNow {
     // A program that is the pane's own command stands where an idle shell does.
     let is_shell = |word: &RawText| is_shell(&word.as_path().file_name().unwrap_or_default().to_string_lossy());
-    if pane.idle && !pane.dead && !pane.launching && pane.argv.first().is_none_or(is_shell) { PaneNow::Idle } else { PaneNow::Busy }
+    // Not `idle`, which asks more of a session that may be the unused first one.
+    let in_front = pane.foreground == 0 || pane.foreground == pane.pid;
+    if in_front && !pane.dead && !pane.launching && pane.argv.first().is_none_or(is_shell) { PaneNow::Idle } else { PaneNow::Busy }
 }
 
 /// The agent that somebody sits at, by the words that a record holds.

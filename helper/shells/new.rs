@@ -185,7 +185,7 @@ impl Shells<'_> {
             Err(failure) => return Err(not_typed(&failure.to_string())),
         }
         let version = Version::parse(&version);
-        let typing = Typing { generation: &here.generation, version, pane: &made.pane, text: run, enter: true };
+        let typing = Typing { generation: &here.generation, version, pane: &made.pane, text: run, enter: true, keys: false };
         match self.server.type_text(&typing, CALL_LIMIT) {
             Ok(true) => Ok(()),
             Ok(false) => Err(not_typed("its pane takes no text")),

@@ -106,6 +106,7 @@ impl Shells<'_> {
             pane: &meant.pane.id,
             text: text.as_str(),
             enter: matches!(text, Text::Run(_)),
+            keys: false,
         };
         match self.server.type_text(&typing, CALL_LIMIT) {
             Ok(true) => Ok(Sent { session: meant.session.name.clone(), place, pane: meant.pane.id.clone() }),

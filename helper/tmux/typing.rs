@@ -23,6 +23,8 @@ pub struct Typing<'a> {
     pub text: &'a str,
     /// Whether Enter follows.
     pub enter: bool,
+    /// Whether it is keys, rather than a text that a program which knows pastes is to take as one.
+    pub keys: bool,
 }
 
 /// A pane as it is now.
@@ -80,7 +82,7 @@ impl Server {
         if !before.trim_end().ends_with(PROMPT_ENDS) {
             return Err(NotRun("no_prompt", "no empty prompt is seen in its pane".to_owned()));
         }
-        let typing = Typing { generation, version, pane, text: line, enter: false };
+        let typing = Typing { generation, version, pane, text: line, enter: false, keys: false };
         if !self.type_text(&typing, limit)? {
             return Err(busy("its pane takes no text"));
         }
@@ -88,13 +90,13 @@ impl Server {
         let deadline = Instant::now() + ECHO_LIMIT;
         while !stands_behind(&self.before_cursor(pane, limit)?) {
             if Instant::now() >= deadline {
-                // Ctrl-U takes back what a line editor has of it.
-                self.type_text(&Typing { text: "\u{15}", ..typing }, limit)?;
+                // Nothing stood there before, so Ctrl-C gives up no more than what a line editor has made of it.
+                self.type_text(&Typing { text: "\u{3}", keys: true, ..typing }, limit)?;
                 return Err(NotRun("no_prompt", "its pane does not take text as a prompt does".to_owned()));
             }
             std::thread::sleep(Duration::from_millis(20));
         }
-        self.type_text(&Typing { text: "\r", ..typing }, limit)?;
+        self.type_text(&Typing { text: "\r", keys: true, ..typing }, limit)?;
         Ok(())
     }
 
@@ -172,7 +174,8 @@ impl Server {
         // From 3.7 a paste is escaped unless it is asked for as it is.
         let as_it_is = if typing.version >= Version::new(3, 7) { "-S " } else { "" };
         // Line breaks stay what they are (`-r`), and are no Enter where the program takes bracketed pastes (`-p`).
-        let mut paste = format!("paste-buffer -d -p -r {as_it_is}-b {text} -t {pane} ; ");
+        let bracketed = if typing.keys { "" } else { "-p " };
+        let mut paste = format!("paste-buffer -d {bracketed}-r {as_it_is}-b {text} -t {pane} ; ");
         if typing.enter {
             paste.push_str(&format!("paste-buffer -d -r {as_it_is}-b {enter} -t {pane} ; "));
         }

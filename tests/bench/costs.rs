@@ -14,7 +14,7 @@ use std::fmt::Write as _;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use support::{World, sidecar_path};
 
 /// A timer that never comes during a run.
@@ -27,6 +27,7 @@ fn main() {
     }
     loading(40);
     restores(20, 9);
+    agents(20, 9);
     status(1000, 60);
     for records in [10, 100, 1000] {
         menus(records, 30);
@@ -214,6 +215,74 @@ fn restores(count: usize, rounds: usize) {
     report("restore", panes, pair, Some(1.3));
     let pair = alternate(rounds, |_| source(&hooked, &hooked_script), |_| restore());
     report("restore, against bare commands with our hooks", panes, pair, None);
+}
+
+/// The words that start a stand-in for an agent, which notes that it runs: a copy of bash by another name, with a script.
+const AGENT: &str = "echo started >>\"$1/starts\"; read -r line";
+
+/// A restore of agents, until the last one runs, against bare commands that start the same program in as many sessions. All of them may
+/// start at once, with no time between them.
+fn agents(count: usize, rounds: usize) {
+    let (bare, world) = (World::bare(), World::bare());
+    let program = |world: &World| {
+        let folder = world.folder("bin");
+        std::fs::copy("/bin/bash", folder.join("agent")).unwrap();
+        std::fs::write(folder.join("script"), AGENT).unwrap();
+        folder
+    };
+    let bare_folder = program(&bare);
+    let mut script = String::new();
+    for number in 0..count {
+        let folder = bare_folder.display();
+        let _ = writeln!(script, "new-session -d -s s{number} -x 120 -y 40 \"'{folder}/agent' '{folder}/script' '{folder}'\"");
+    }
+    let script = script_file(&bare, &script);
+
+    let folder = program(&world);
+    let agent = json!({
+        "programs": ["agent"], "resume": [folder.join("script"), folder, "{flags}", "--resume", "{id}"],
+        "home": { "variable": "", "folder": ".agent" }, "transcripts": "{id}.jsonl", "flags": { "id": ["--resume <id>"] },
+    });
+    let config = world.home().parent().unwrap().join("config/sidecar");
+    std::fs::create_dir_all(&config).unwrap();
+    let settings = json!({ "restore": { "resumeConcurrency": 64, "resumeStagger": 0 }, "agents": { "agent": agent } });
+    std::fs::write(config.join("config.json"), settings.to_string()).unwrap();
+    world.configure(QUIET);
+    let names: String = (0..count).fold(String::new(), |all, number| all + &format!("new-session -d -s s{number} -x 120 -y 40\n"));
+    world.tmux(["start-server", ";", "source-file", &script_file(&world, &names)]).ok();
+    world.look();
+    world.crash();
+    let mut state = world.state();
+    for (number, shell) in state["shells"].as_array_mut().unwrap().iter_mut().enumerate() {
+        let id = format!("talk-{number}-{}", std::process::id());
+        std::fs::create_dir_all(world.home().join(".agent")).unwrap();
+        std::fs::write(world.home().join(format!(".agent/{id}.jsonl")), "{}\n").unwrap();
+        shell["windows"][0]["panes"][0]["agent"] =
+            json!({ "kind": "agent", "id": id, "reported": 1, "prompted": true, "program": folder.join("agent") });
+    }
+    let records = world.store().unwrap().join("shells.json");
+    let run = |world: &World, folder: &std::path::Path, command: &mut Command| {
+        world.tmux(["new-session", "-d"]).ok();
+        calm(world);
+        let starts = folder.join("starts");
+        let _ = std::fs::remove_file(&starts);
+        let began = Instant::now();
+        let mut child = command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null()).spawn().unwrap();
+        support::wait_for("the agents", || (std::fs::read_to_string(&starts).ok()?.lines().count() == count).then_some(()));
+        let took = began.elapsed();
+        assert!(child.wait().unwrap().success());
+        world.crash();
+        took
+    };
+    let pair = alternate(
+        rounds,
+        |_| run(&bare, &bare_folder, bare.command("tmux").args(["source-file", &script])),
+        |_| {
+            std::fs::write(&records, state.to_string()).unwrap();
+            run(&world, &folder, world.command(sidecar_path()).args(["session", "restore", "--agents", "--yes"]))
+        },
+    );
+    report("a restore of agents, until all run", count, pair, None);
 }
 
 /// The plan for many records, beside tmux's own answer.

@@ -71,6 +71,16 @@ fn each_shell_finds_the_program_and_a_shell_is_left() {
         fake.wait_state("a", "ended");
         world.press("=a:", &["echo in a 4''2 shell", "Enter"]);
         world.wait_shown("=a:", "in a 42 shell");
+        // There it can be typed, too.
+        let again = wait_for("an empty prompt", || {
+            let told = agents(&world.sidecar(["session", "restore", "--agents", "--yes", "--json"]).json())[0].clone();
+            (told["reason"] != "no_prompt" && told["reason"] != "pane_busy").then_some(told)
+        });
+        assert_eq!(again["status"], "resumed", "{shell}: {again}\n{}", world.screen("=a:"));
+        wait_for("it", || (world.screen("=a:").matches(&format!("this is {a}")).count() == 2).then_some(()));
+        assert_eq!(fake.ids().len(), 2);
+        world.press("=a:", &["bye", "Enter", "echo in a 4''3 shell", "Enter"]);
+        world.wait_shown("=a:", "in a 43 shell");
     }
 }
 

@@ -247,3 +247,50 @@ fn nothing_of_a_record_runs_or_is_typed_whatever_it_holds() {
     let found = world.command("find").arg(world.work().parent().unwrap()).args(["-name", "CANARY"]).output().unwrap();
     assert_eq!(String::from_utf8_lossy(&found.stdout), "");
 }
+
+#[test]
+fn at_a_prompt_in_vis_command_mode_or_behind_a_nested_shell_nothing_is_run_and_nothing_is_left() {
+    let world = World::bare();
+    let fake = FakeAgent::new(&world);
+    world.tmux(["start-server", ";", "set-option", "-g", "exit-empty", "off"]).ok();
+    let shells = [
+        ("bash", "bash --norc -i", "set -o vi", "no_prompt"),
+        ("zsh", "zsh -f -i", "bindkey -v; PS1='$ '", "no_prompt"),
+        ("nested", "bash --norc -i", "sh", "pane_busy"),
+    ];
+    for (session, _, _, _) in shells {
+        world.tmux(["new-session", "-d", "-x", "100", "-y", "30", "-s", session]).ok();
+    }
+    for (session, program, set, _) in shells {
+        let target = format!("={session}:");
+        world.press(&target, &[&format!("exec env PS1='$ ' {program}"), "Enter"]);
+        wait_for("it", || {
+            let words = world.processes(&target)?[0].clone();
+            words.starts_with(program.split(' ').next()?.as_bytes()).then_some(())
+        });
+        world.press(&target, &[&format!("echo s''et; {set}"), "Enter"]);
+        world.wait_shown(&target, "\nset");
+        if session == "nested" {
+            wait_for("the shell inside", || world.processes(&target).is_some_and(|[own, front]| own != front).then_some(()));
+        } else {
+            world.press(&target, &["one two", "Escape", "0", "D"]);
+        }
+    }
+    world.look();
+    world.wait_recorded(&["bash", "nested", "zsh"]);
+    for (session, ..) in shells {
+        fake.bind(session, &fake.id(session));
+    }
+    let told_all = restore(&world, &[]);
+    for (session, _, _, reason) in shells {
+        let pane = world.pane_id(session);
+        let one: Vec<Value> = told_all.iter().filter(|agent| agent["pane"] == pane.as_str()).cloned().collect();
+        assert_eq!(told(&one), [("skipped", reason)], "{session}: {}", world.screen(&format!("={session}:")));
+        let last = world.screen(&format!("={session}:")).trim_end().lines().last().unwrap().to_owned();
+        assert!(!last.contains("resume") && !last.contains("pn-"), "{session}: {last}");
+    }
+    assert_eq!(fake.ids().len(), 0);
+    // Its line was given up, and what is left is a prompt in vi's insert mode, as good as any other.
+    assert_eq!(told(&restore(&world, &["--shell", "bash"])), [("resumed", "resumed")], "{}", world.screen("=bash:"));
+    fake.wait_there("bash", &fake.id("bash"));
+}
