@@ -164,6 +164,14 @@ fn is_shell(pid: i32) -> bool {
         || known(exe(pid).map(without_deleted).as_deref().and_then(Path::file_name))
 }
 
+/// Whether `leader` is the interactive shell that the line of the pane's own process `pane` starts: tmux runs `default-command` as
+/// `SHELL -c LINE`, and dash, or any shell with a longer line, does not become its last program.
+pub fn is_shell_of_line(pane: i32, leader: i32) -> bool {
+    let runs_line = |words: Vec<RawText>| words.get(1).is_some_and(|word| word.as_bytes() == b"-c");
+    let only_flags = |words: Vec<RawText>| words.iter().skip(1).all(|word| word.as_bytes().starts_with(b"-"));
+    parent(leader) == Some(pane) && is_shell(leader) && argv(leader).is_some_and(only_flags) && argv(pane).is_some_and(runs_line)
+}
+
 /// The file that it runs; ` (deleted)` stands behind one that was replaced.
 pub fn exe(pid: i32) -> Option<PathBuf> {
     fs_err::read_link(format!("/proc/{pid}/exe")).ok()

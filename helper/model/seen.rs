@@ -163,7 +163,8 @@ pub struct SeenPane {
     pub program: Option<Program>,
     /// The process in the foreground, where that may be a program of the user's: not what tmux started by itself.
     pub foreground: i32,
-    /// What tmux started is in the foreground; in a session that may be the unused first one, it also has no child.
+    /// What tmux started, or the shell that `default-command` started, is in the foreground; in a session that may be the unused first
+    /// one, it also has no child.
     pub idle: bool,
 }
 

@@ -46,9 +46,10 @@ fn pane(pane: &mut SeenPane, may_be_pristine: bool) {
         return;
     }
     let (foreground, copy) = process::foreground(pane.pid).unwrap_or((pane.pid, false));
-    let at_prompt = foreground == pane.pid;
+    let is_own = foreground == pane.pid;
+    let at_prompt = is_own || (pane.run.is_none() && process::is_shell_of_line(pane.pid, foreground));
     // A subshell that the user runs in front is one for good.
-    let copy = copy && at_prompt;
+    let copy = copy && is_own;
     if pane.launching {
         pane.launching = copy || process::argv(pane.pid).is_none_or(|argv| start_command::is_launching(&argv));
     }
@@ -56,7 +57,7 @@ fn pane(pane: &mut SeenPane, may_be_pristine: bool) {
         pane.argv = process::argv(foreground).unwrap_or_default();
         pane.foreground = foreground;
     }
-    pane.idle = at_prompt && (!may_be_pristine || process::has_child(pane.pid) == Some(false));
+    pane.idle = at_prompt && (!may_be_pristine || process::has_child(foreground) == Some(false));
     // A program of another user's hides its directory; the shell below it does not.
     if let Some(dir) = process::directory(foreground).or_else(|| process::directory(pane.pid)).filter(|_| !copy) {
         pane.dir = Some(dir.into());
