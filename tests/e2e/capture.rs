@@ -58,19 +58,47 @@ impl Agents {
         id_of(&self.wait_bound(session, "a prompted conversation", |agent| agent["prompted"] == true))
     }
 
-    fn said_in_the_log(&self, text: &str) -> bool {
+    /// The process that a pane is bound to.
+    pub fn bound_pid(&self, session: &str) -> i32 {
+        i32::try_from(self.pane(session)["agent"]["process"]["pid"].as_i64().unwrap()).unwrap()
+    }
+
+    /// Ends a pane's agent alone, by SIGKILL.
+    #[track_caller]
+    pub fn kill_agent(&self, session: &str) {
+        let pid = self.bound_pid(session);
+        self.world.signal(pid, "KILL");
+        self.world.wait_gone(pid);
+    }
+
+    /// Waits until this is the reason of the verdict on a session's only agent.
+    #[track_caller]
+    pub fn wait_verdict(&self, session: &str, reason: &str) {
+        let told = || format!("{reason}: {:?} {:#}\n{}", self.world.agent_verdict(session), self.pane(session), self.screen(session));
+        wait_or_tell(told, || (self.world.agent_verdict(session).1 == reason).then_some(()));
+    }
+
+    /// Types a command of the agent's and presses Enter until its screen shows that it was carried out.
+    #[track_caller]
+    pub fn command(&self, session: &str, command: &str, done: impl Fn(&str) -> bool) {
+        self.world.tmux(["send-keys", "-t", &format!("={session}:"), "-l", command]).ok();
+        self.wait_shown(session, command);
+        self.press_until(session, "Enter", command, || done(&self.screen(session)).then_some(()));
+    }
+
+    pub fn said_in_the_log(&self, text: &str) -> bool {
         self.world.log().contains(text)
     }
 
     /// The entries of the journal about conversations.
-    fn changes(&self) -> Vec<String> {
+    pub fn changes(&self) -> Vec<String> {
         let journal = std::fs::read_to_string(self.world.store().unwrap().join("journal.jsonl")).unwrap_or_default();
         let entries = journal.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
         entries.filter_map(|entry| entry["what"].as_str().map(str::to_owned)).collect()
     }
 }
 
-fn id_of(binding: &Value) -> String {
+pub fn id_of(binding: &Value) -> String {
     binding["id"].as_str().unwrap().to_owned()
 }
 

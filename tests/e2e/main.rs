@@ -15,6 +15,7 @@ mod completions;
 mod crash;
 mod crash_resume;
 mod death;
+mod deaths;
 mod durability;
 mod fake_agent;
 mod fixed_point;
