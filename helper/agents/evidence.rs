@@ -57,7 +57,7 @@ pub fn look(catalog: &Catalog, pid: i32, title: &str, old: Option<&Binding>, now
 }
 
 fn told(agent: &Agent, process: &AgentProcess, folder: &Path, title: &str, old: Option<&Binding>, now: EpochMs) -> Option<Told> {
-    let (id, source, at) = by_sessions(agent, process, folder)
+    let (id, source, at) = by_sessions(agent, process.pid, process.start_time, folder)
         .map(|(id, at)| (id, Source::Sessions, at))
         .or_else(|| by_title(agent, folder, title, old).map(|id| (id, Source::Title, now)))
         .or_else(|| match &process.run {
@@ -71,6 +71,13 @@ fn told(agent: &Agent, process: &AgentProcess, folder: &Path, title: &str, old: 
         None => transcript(agent, folder, &id).map(RawText::from),
     };
     Some(Told { id, source, at, transcript })
+}
+
+/// Whether a binding's process, which is gone, was killed: Claude Code takes its session's file away at any end that it sees coming.
+pub fn was_killed(catalog: &Catalog, binding: &Binding) -> bool {
+    let Some((agent, process)) = catalog.get(&binding.kind).zip(binding.process.as_ref()) else { return false };
+    let folder = binding.config_dir.as_ref().map(|dir| dir.as_path().to_owned()).or_else(|| default_folder(agent));
+    folder.is_some_and(|folder| by_sessions(agent, process.pid, process.start_time, &folder).is_some())
 }
 
 /// Its configuration directory, where its environment names another one than the default one.
@@ -87,21 +94,21 @@ pub fn default_folder(agent: &Agent) -> Option<PathBuf> {
 
 /// Claude Code lists each process with its conversation. Older versions don't follow when it changes; those don't tell when the
 /// process started either.
-fn by_sessions(agent: &Agent, process: &AgentProcess, folder: &Path) -> Option<(String, EpochMs)> {
+fn by_sessions(agent: &Agent, pid: i32, start_time: u64, folder: &Path) -> Option<(String, EpochMs)> {
     if agent.kind != "claude" {
         return None;
     }
-    let path = folder.join(format!("sessions/{}.json", process.pid));
+    let path = folder.join(format!("sessions/{pid}.json"));
     if fs_err::metadata(&path).ok()?.len() > LONGEST_FILE {
         return None;
     }
-    session_of(agent, process, &fs_err::read(&path).ok()?)
+    session_of(agent, pid, start_time, &fs_err::read(&path).ok()?)
 }
 
-fn session_of(agent: &Agent, process: &AgentProcess, text: &[u8]) -> Option<(String, EpochMs)> {
+fn session_of(agent: &Agent, pid: i32, start_time: u64, text: &[u8]) -> Option<(String, EpochMs)> {
     let session: Value = serde_json::from_slice(text).ok()?;
     let started = session["procStart"].as_str()?.parse::<u64>().ok()?;
-    let own = started == process.start_time && session["pid"].as_i64() == Some(i64::from(process.pid));
+    let own = started == start_time && session["pid"].as_i64() == Some(i64::from(pid));
     let interactive = session["entrypoint"].as_str().is_none_or(|entry| entry == "cli");
     let id = session["sessionId"].as_str().filter(|id| own && interactive && agent.is_id(id))?;
     Some((id.to_owned(), session["updatedAt"].as_u64().or_else(|| session["startedAt"].as_u64()).unwrap_or(0)))
@@ -164,25 +171,12 @@ mod tests {
 
     const ID: &str = "01a228e7-fac2-7180-b353-a6ead433a7ba";
 
-    fn process(kind: &str) -> AgentProcess {
-        AgentProcess {
-            pid: 7,
-            start_time: 51394,
-            kind: kind.into(),
-            run: Run::Conversation(None),
-            kept: Some(Vec::new()),
-            args: Some(Vec::new()),
-            program: None,
-            wrapper: false,
-        }
-    }
-
     #[test]
     fn a_session_file_is_believed_of_its_own_process_alone() {
         let catalog = Catalog::built_in();
         let claude = catalog.get("claude").unwrap();
         let good = serde_json::json!({ "pid": 7, "sessionId": ID, "procStart": "51394", "entrypoint": "cli", "updatedAt": 9 });
-        let of = |file: &Value| session_of(claude, &process("claude"), file.to_string().as_bytes());
+        let of = |file: &Value| session_of(claude, 7, 51394, file.to_string().as_bytes());
         assert_eq!(of(&good), Some((ID.to_owned(), 9)));
         for (key, value) in [
             ("pid", 8.into()),
@@ -196,7 +190,7 @@ mod tests {
             bad[key] = value;
             assert_eq!(of(&bad), None, "{key}");
         }
-        assert_eq!(session_of(claude, &process("claude"), b"{"), None);
+        assert_eq!(session_of(claude, 7, 51394, b"{"), None);
     }
 
     #[test]

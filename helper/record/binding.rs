@@ -13,13 +13,20 @@ pub struct Processes {
     pub agents: std::collections::HashMap<String, SeenAgent>,
     /// Whether a process lives.
     pub alive: Box<dyn Fn(&BoundProcess) -> bool>,
+    /// Whether the process of a binding, which is gone, is known to have been killed.
+    pub was_killed: Box<dyn Fn(&Binding) -> bool>,
     /// Whether an agent of this kind tells why it ends.
     pub tells_end: Box<dyn Fn(&str) -> bool>,
 }
 
 impl Default for Processes {
     fn default() -> Self {
-        Self { agents: std::collections::HashMap::new(), alive: Box::new(|_| true), tells_end: Box::new(|_| false) }
+        Self {
+            agents: std::collections::HashMap::new(),
+            alive: Box::new(|_| true),
+            was_killed: Box::new(|_| false),
+            tells_end: Box::new(|_| false),
+        }
     }
 }
 
@@ -71,6 +78,11 @@ pub(super) fn look_at(pane: &mut Pane, seen: &SeenPane, processes: &Processes, g
     let Some(bound) = &mut pane.agent else { return };
     let here = bound.process.as_ref().filter(|process| process.generation == *generation);
     if bound.ended.is_some() || seen.dead || here.is_none_or(|process| (processes.alive)(process)) {
+        bound.missing = None;
+        return;
+    }
+    if (processes.was_killed)(bound) {
+        bound.ended = Some(BindingEnd { reason: EndReason::Died, at: now });
         bound.missing = None;
         return;
     }
@@ -192,6 +204,7 @@ mod tests {
         Processes {
             agents: agents.map(|agent| ("%1".to_owned(), agent)).into_iter().collect(),
             alive: Box::new(|process| living.contains(&process.pid)),
+            was_killed: Box::new(|_| false),
             tells_end: Box::new(|kind| kind == "claude"),
         }
     }
@@ -304,6 +317,11 @@ mod tests {
                 assert!(end.is_none_or(|end| end.at == 20_000));
             }
         }
+        // What it left behind shows that it was killed: there is nothing to wait for.
+        let killed = Processes { was_killed: Box::new(|_| true), ..none() };
+        let mut left = pane(Some(codex.clone()));
+        look_at(&mut left, &seen_pane(), &killed, &generation(1), 20_000, GRACE);
+        assert_eq!(left.agent.unwrap().ended, Some(BindingEnd { reason: EndReason::Died, at: 20_000 }));
         // Seen again, it was a flap; and a clock that was set back begins anew.
         let mut pane = pane(Some(codex.clone()));
         look_at(&mut pane, &seen_pane(), &none(), &generation(1), 20_000, GRACE);

@@ -50,6 +50,12 @@ impl Agents {
         wait_or_tell(told, || Some(self.pane(session)["agent"].clone()).filter(|agent| agent["id"].is_string() && fits(agent)))
     }
 
+    /// Waits until a pane's binding has an end for this reason.
+    #[track_caller]
+    pub fn wait_ended(&self, session: &str, reason: &str) {
+        self.wait_bound(session, reason, |agent| agent["ended"]["reason"] == reason);
+    }
+
     /// Starts Claude Code and sends a first prompt; gives the conversation's id.
     #[track_caller]
     pub fn talk(&self, session: &str, program: &str, prompt: &str) -> String {

@@ -11,7 +11,7 @@ const SHARED: &str = "codex";
 
 impl Agents {
     /// A recorded world with the hooks of both agents.
-    fn reporting() -> Self {
+    pub fn reporting() -> Self {
         let agents = Self::recorded();
         agents.sidecar(&["agent", "integration", "install", "claude"]).ok();
         agents.sidecar(&["agent", "integration", "install", "codex", "--trust"]).ok();
@@ -20,7 +20,7 @@ impl Agents {
 
     /// Leaves a pane's agent by a command of its own or a key, as its user would.
     #[track_caller]
-    fn leave(&self, session: &str, way: &str) {
+    pub fn leave(&self, session: &str, way: &str) {
         let pid = self.bound_pid(session);
         if way.starts_with('/') {
             return self.command(session, way, |_| !is_alive(pid));
@@ -29,12 +29,6 @@ impl Agents {
         let asked = || (!is_alive(pid) || self.screen(session).contains("again to exit")).then_some(());
         self.press_until(session, way, "a second question", asked);
         self.press_until(session, way, "the end", || (!is_alive(pid)).then_some(()));
-    }
-
-    /// Waits until a pane's binding has an end for this reason.
-    #[track_caller]
-    fn wait_ended(&self, session: &str, reason: &str) {
-        self.wait_bound(session, reason, |agent| agent["ended"]["reason"] == reason);
     }
 
     /// Three agents in three sessions die with their server, and come back, whether another one runs or not.

@@ -19,6 +19,7 @@ mod deaths;
 mod durability;
 mod fake_agent;
 mod fixed_point;
+mod following;
 mod forgetting;
 mod hostile;
 mod import;

@@ -1,0 +1,102 @@
+//! The conversation in a pane changes while its agent lives on: the record follows, and forgets none.
+
+use serde_json::Value;
+
+use super::agents::Agents;
+use super::capture::id_of;
+
+impl Agents {
+    /// Waits until the pane is bound to another conversation than this one, and gives its id.
+    #[track_caller]
+    fn wait_other(&self, session: &str, id: &str) -> String {
+        let bound = self.wait_bound(session, "another conversation", |agent| agent["id"] != id);
+        assert!(bound["ended"].is_null(), "{bound}");
+        id_of(&bound)
+    }
+
+    /// The ids in a pane's history.
+    fn earlier(&self, session: &str) -> Vec<String> {
+        self.pane(session)["history"].as_array().into_iter().flatten().map(id_of).collect()
+    }
+}
+
+/// Each way in which another conversation comes to run in Claude Code.
+fn follow_claude(agents: &Agents) {
+    let first = agents.talk("one", "claude", "the first");
+    agents.type_line("one", "/branch");
+    let branch = agents.wait_other("one", &first);
+    assert_eq!(agents.earlier("one"), [first.as_str()]);
+    agents.say("one", "on the branch", "ACK 2: on the branch");
+    agents.type_line("one", &format!("/resume {first}"));
+    assert_eq!(agents.wait_other("one", &branch), first);
+    assert_eq!(agents.earlier("one"), [branch.as_str()]);
+    agents.say("one", "on the trunk", "ACK 2: on the trunk");
+    agents.type_line("one", "/compact");
+    agents.wait_shown("one", "Compacted");
+
+    agents.run("two", &format!("claude --resume {first} --fork-session"));
+    let fork = id_of(&agents.wait_bound("two", "a conversation of its own", |_| true));
+    assert!(fork != first && fork != branch);
+    agents.say("two", "on the fork", "ACK 2: on the fork");
+    agents.wait_bound("two", "its prompt", |agent| agent["prompted"] == true && agent["id"] == fork.as_str());
+    assert_eq!(agents.earlier("two"), Vec::<String>::new());
+    let bound = agents.pane("one")["agent"].clone();
+    assert_eq!((&bound["id"], bound["ended"].is_null(), agents.earlier("one")), (&Value::from(first), true, vec![branch]));
+
+    // The fork is no second process on the conversation that it was made from.
+    agents.kill_agent("one");
+    agents.wait_ended("one", "died");
+    agents.wait_verdict("one", "needs_confirmation");
+    let pid = agents.bound_pid("two");
+    agents.world.crash();
+    agents.world.wait_gone(pid);
+    for session in ["one", "two"] {
+        agents.wait_verdict(session, "needs_confirmation");
+    }
+}
+
+/// Each way in which another conversation comes to run in Codex.
+fn follow_codex(agents: &Agents, program: &str) {
+    let first = agents.talk("one", program, "the first");
+    agents.command("one", "/new", |screen| !screen.contains("the first"));
+    agents.say("one", "the second", "ACK 1: the second");
+    let second = agents.wait_other("one", &first);
+    assert_eq!(agents.earlier("one"), [first.as_str()]);
+    agents.command("one", "/fork", |screen| screen.contains("Fork created"));
+    agents.say("one", "on the fork", "ACK 2: on the fork");
+    let fork = agents.wait_other("one", &second);
+    assert_eq!(agents.earlier("one"), [second.as_str(), first.as_str()]);
+    agents.command("one", "/compact", |screen| screen.contains("Context compacted"));
+    agents.say("one", "after it", ": after it");
+    agents.world.look();
+    let bound = agents.pane("one")["agent"].clone();
+    assert_eq!((id_of(&bound), bound["ended"].is_null(), agents.earlier("one")), (fork, true, vec![second, first]));
+}
+
+#[test]
+fn claude_is_followed_by_its_reports() {
+    let agents = Agents::recorded();
+    agents.sidecar(&["agent", "integration", "install", "claude"]).ok();
+    follow_claude(&agents);
+}
+
+#[test]
+fn claude_is_followed_by_looks_alone() {
+    let agents = Agents::recorded();
+    agents.sidecar(&["agent", "integration", "list"]).ok();
+    follow_claude(&agents);
+}
+
+#[test]
+fn codex_is_followed_in_its_own_process() {
+    let agents = Agents::recorded();
+    agents.sidecar(&["agent", "integration", "install", "codex", "--trust"]).ok();
+    follow_codex(&agents, "codex --no-daemon");
+}
+
+#[test]
+fn codex_is_followed_behind_its_shared_server() {
+    let agents = Agents::recorded();
+    agents.sidecar(&["agent", "integration", "install", "codex", "--trust"]).ok();
+    follow_codex(&agents, "codex");
+}
