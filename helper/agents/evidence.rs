@@ -64,12 +64,10 @@ fn told(agent: &Agent, process: &AgentProcess, folder: &Path, title: &str, old: 
             Run::Conversation(Some(id)) => Some((id.clone(), Source::Argv, process::epoch_ms(process.start_time)?)),
             _ => None,
         })?;
-    // Looked for until it is there once.
-    let known = old.filter(|old| old.id == id && old.kind == agent.kind && old.prompted);
-    let transcript = match known {
-        Some(known) => known.transcript.clone(),
-        None => transcript(agent, folder, &id).map(RawText::from),
-    };
+    // Looked for until it is there, and anew once it has moved, as into a worktree's folder.
+    let known = old.filter(|old| old.id == id && old.kind == agent.kind && old.prompted).and_then(|old| old.transcript.clone());
+    let known = known.filter(|known| known.as_path().is_file());
+    let transcript = known.or_else(|| transcript(agent, folder, &id).map(RawText::from));
     Some(Told { id, source, at, transcript })
 }
 

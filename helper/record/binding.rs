@@ -125,7 +125,7 @@ fn learn(pane: &mut Pane, seen: &SeenAgent, generation: &Generation) {
         Some(old) if old.process == new.process && old.is_same(&new) => {
             // It is known; only what was unknown, or moves, is learnt.
             old.prompted |= new.prompted;
-            if old.transcript.is_none() {
+            if new.transcript.is_some() {
                 old.transcript = new.transcript;
             }
             if old.flags.is_none() {

@@ -34,6 +34,7 @@ mod model_api;
 mod names;
 mod naming;
 mod offer;
+mod places;
 mod plugin_commands;
 mod pristine;
 mod programs;

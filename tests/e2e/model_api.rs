@@ -1,8 +1,10 @@
 //! A stand-in for the models' services on the loopback, in the two forms that the agents speak, streamed. It answers
-//! `ACK <how many prompts the conversation has>: <the last one>`, so an answer shows whether a resumed agent remembers.
+//! `ACK <how many prompts the conversation has>: <the last one>`, so an answer shows whether a resumed agent remembers. A prompt
+//! `use TOOL {…}` to Claude Code is first answered by a call of that tool with that input, if the agent offers it.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
@@ -44,6 +46,9 @@ fn answer(mut stream: TcpStream, seen: &Mutex<Vec<String>>) -> std::io::Result<(
     let body: Value = serde_json::from_slice(&body(&mut reader)?).unwrap_or_default();
     if path.ends_with("/messages") {
         let texts = messages(&body);
+        if let Some(tool) = texts.last().and_then(|prompt| tool_call(&body, prompt)) {
+            return stream_messages(&mut stream, &body, &tool);
+        }
         let text = reply(&texts, seen);
         if holds(&texts) {
             return std::io::copy(&mut reader, &mut std::io::sink()).map(drop);
@@ -51,7 +56,8 @@ fn answer(mut stream: TcpStream, seen: &Mutex<Vec<String>>) -> std::io::Result<(
         // Titles and the like are asked for in a form of their own.
         let formed = !body["output_config"]["format"].is_null() || !body["output_format"].is_null();
         let text = if formed { json!({ "title": "A title", "isNewTopic": false }).to_string() } else { text };
-        if body["stream"] == true { stream_messages(&mut stream, &body, &text) } else { send(&mut stream, &message(&body, &text)) }
+        let block = json!({ "type": "text", "text": text });
+        if body["stream"] == true { stream_messages(&mut stream, &body, &block) } else { send(&mut stream, &message(&body, &block)) }
     } else if path.ends_with("/responses") {
         let text = reply(&inputs(&body), seen);
         stream_responses(&mut stream, &body, &text)
@@ -95,7 +101,9 @@ fn body(reader: &mut impl BufRead) -> std::io::Result<Vec<u8>> {
 
 /// The user's prompts; what agents put in besides stands in tags.
 fn messages(body: &Value) -> Vec<String> {
-    let users = list(&body["messages"]).iter().filter(|message| message["role"] == "user");
+    // Beside the result of a tool stands what the agent says of it.
+    let is_result = |message: &Value| list(&message["content"]).iter().any(|block| block["type"] == "tool_result");
+    let users = list(&body["messages"]).iter().filter(|message| message["role"] == "user" && !is_result(message));
     let blocks = users.flat_map(|message| match &message["content"] {
         Value::String(text) => vec![text.clone()],
         content => list(content).iter().filter_map(|block| block["text"].as_str().map(str::to_owned)).collect(),
@@ -143,23 +151,49 @@ fn stream(stream: &mut TcpStream, events: &[Value]) -> std::io::Result<()> {
     stream.flush()
 }
 
-fn message(body: &Value, text: &str) -> Value {
+/// The call that a prompt asks for, as long as it was not made.
+fn tool_call(body: &Value, prompt: &str) -> Option<Value> {
+    let (name, input) = prompt.strip_prefix("use ")?.split_once(' ')?;
+    let asked = list(&body["messages"]).iter().rfind(|message| message["role"] == "user")?.to_string();
+    let is_offered = list(&body["tools"]).iter().any(|tool| tool["name"] == name);
+    let input: Value = serde_json::from_str(input).ok()?;
+    let call = json!({ "type": "tool_use", "id": fresh("toolu"), "name": name, "input": input });
+    (is_offered && !asked.contains("tool_result")).then_some(call)
+}
+
+/// Claude Code puts messages of one id together.
+fn fresh(prefix: &str) -> String {
+    static LAST: AtomicU64 = AtomicU64::new(0);
+    format!("{prefix}_{}", LAST.fetch_add(1, Ordering::Relaxed))
+}
+
+fn message(body: &Value, block: &Value) -> Value {
+    let reason = if block["type"] == "tool_use" { "tool_use" } else { "end_turn" };
     json!({
-        "id": "msg_1", "type": "message", "role": "assistant", "model": body["model"], "content": [{ "type": "text", "text": text }],
-        "stop_reason": "end_turn", "stop_sequence": null, "usage": { "input_tokens": 1000, "output_tokens": 12 }
+        "id": fresh("msg"), "type": "message", "role": "assistant", "model": body["model"], "content": [block],
+        "stop_reason": reason, "stop_sequence": null, "usage": { "input_tokens": 1000, "output_tokens": 12 }
     })
 }
 
-fn stream_messages(out: &mut TcpStream, body: &Value, text: &str) -> std::io::Result<()> {
-    let mut start = message(body, text);
+fn stream_messages(out: &mut TcpStream, body: &Value, block: &Value) -> std::io::Result<()> {
+    let mut start = message(body, block);
+    let reason = start["stop_reason"].take();
     start["content"] = json!([]);
-    start["stop_reason"] = Value::Null;
+    let (mut empty, delta) = (
+        block.clone(),
+        match block["type"].as_str() {
+            Some("tool_use") => json!({ "type": "input_json_delta", "partial_json": block["input"].to_string() }),
+            _ => json!({ "type": "text_delta", "text": block["text"] }),
+        },
+    );
+    let (key, nothing) = if block["type"] == "tool_use" { ("input", json!({})) } else { ("text", json!("")) };
+    empty[key] = nothing;
     let events = [
         json!({ "type": "message_start", "message": start }),
-        json!({ "type": "content_block_start", "index": 0, "content_block": { "type": "text", "text": "" } }),
-        json!({ "type": "content_block_delta", "index": 0, "delta": { "type": "text_delta", "text": text } }),
+        json!({ "type": "content_block_start", "index": 0, "content_block": empty }),
+        json!({ "type": "content_block_delta", "index": 0, "delta": delta }),
         json!({ "type": "content_block_stop", "index": 0 }),
-        json!({ "type": "message_delta", "delta": { "stop_reason": "end_turn", "stop_sequence": null }, "usage": { "output_tokens": 12 } }),
+        json!({ "type": "message_delta", "delta": { "stop_reason": reason, "stop_sequence": null }, "usage": { "output_tokens": 12 } }),
         json!({ "type": "message_stop" }),
     ];
     stream(out, &events)
