@@ -24,8 +24,10 @@ const LONGEST_LINE: u64 = 1024 * 1024;
 pub struct SeenAgent {
     /// Its process.
     pub agent: AgentProcess,
-    /// The directory that it is in.
+    /// The directory that its process is in.
     pub dir: Option<RawText>,
+    /// Whether that is where it works: Codex works where its conversation did or where it is told to, and stays where it is.
+    pub works_here: bool,
     /// Its configuration directory, where that is not the default one.
     pub config_dir: Option<RawText>,
     /// Its conversation, where anything tells it.
@@ -53,7 +55,8 @@ pub fn look(catalog: &Catalog, pid: i32, title: &str, old: Option<&Binding>, now
     let folder = config_dir.as_ref().map(|dir| dir.as_path().to_owned()).or_else(|| default_folder(agent));
     let told = folder.and_then(|folder| told(agent, &process, &folder, title, old, now));
     let dir = process::directory(pid).map(RawText::from);
-    Some(SeenAgent { agent: process, dir, config_dir, told })
+    let works_here = process.kind != "codex";
+    Some(SeenAgent { agent: process, dir, works_here, config_dir, told })
 }
 
 fn told(agent: &Agent, process: &AgentProcess, folder: &Path, title: &str, old: Option<&Binding>, now: EpochMs) -> Option<Told> {

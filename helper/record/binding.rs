@@ -49,6 +49,7 @@ pub(super) fn bind(pane: &mut Pane, mut new: Binding) {
         new.flags = new.flags.or(old.flags);
         new.transcript = new.transcript.or(old.transcript);
         new.program = new.program.or(old.program);
+        new.dir = new.dir.or(old.dir);
         // Where it was started is where this process was, not an earlier one.
         if new.launch_dir.is_none() || (old.process == new.process && old.launch_dir.is_some()) {
             new.launch_dir = old.launch_dir;
@@ -111,7 +112,7 @@ fn learn(pane: &mut Pane, seen: &SeenAgent, generation: &Generation) {
         id: told.id.clone(),
         transcript: told.transcript.clone(),
         flags: seen.agent.kept.clone(),
-        dir: seen.dir.clone(),
+        dir: seen.dir.clone().filter(|_| seen.works_here),
         launch_dir: seen.dir.clone(),
         config_dir: seen.config_dir.clone(),
         program: seen.agent.program.clone(),
@@ -195,6 +196,7 @@ mod tests {
                 wrapper: false,
             },
             dir: Some("/w".into()),
+            works_here: true,
             config_dir: None,
             told: Some(Told { id: id.into(), source, at, transcript: None }),
         }
@@ -233,14 +235,14 @@ mod tests {
     fn a_resume_begins_anew_and_keeps_what_it_does_not_tell() {
         let mut old = binding("a", 1, true);
         old.flags = Some(vec!["--verbose".into()]);
-        old.launch_dir = Some("/old".into());
+        (old.launch_dir, old.dir) = (Some("/old".into()), Some("/works".into()));
         old.ended = Some(BindingEnd { reason: EndReason::User, at: 5 });
         old.extra.insert("mood".into(), 7.into());
         let mut pane = pane(Some(old.clone()));
         bind(&mut pane, Binding { launch_dir: Some("/new".into()), ..binding("a", 2, false) });
         let bound = pane.agent.clone().unwrap();
         assert_eq!((bound.ended, bound.flags, bound.prompted), (None, old.flags, true));
-        assert_eq!((bound.launch_dir, bound.extra["mood"].clone()), (Some("/new".into()), 7.into()));
+        assert_eq!((bound.launch_dir, bound.dir, bound.extra["mood"].clone()), (Some("/new".into()), Some("/works".into()), 7.into()));
         // In the same process the first place stays.
         bind(&mut pane, Binding { launch_dir: Some("/moved".into()), ..binding("a", 2, false) });
         assert_eq!(pane.agent.unwrap().launch_dir, Some("/new".into()));
@@ -278,6 +280,18 @@ mod tests {
         let bound = pane.agent.unwrap();
         assert_eq!((bound.source, bound.reported), (Source::Hook, 1000));
         assert_eq!((bound.flags, bound.dir), (Some(vec!["--verbose".into()]), Some("/w".into())));
+    }
+
+    #[test]
+    fn a_look_tells_where_an_agent_works_only_if_that_is_where_its_process_is() {
+        for (works_here, dir, wanted) in
+            [(true, None, "/w"), (true, Some("/told"), "/w"), (false, None, ""), (false, Some("/told"), "/told")]
+        {
+            let mut pane = pane(Some(Binding { dir: dir.map(Into::into), ..binding("a", 1, true) }));
+            let agent = SeenAgent { works_here, ..seen("a", 1, Source::Argv, 5) };
+            look_at(&mut pane, &seen_pane(), &processes(Some(agent), &[1]), &generation(1), 60_000, GRACE);
+            assert_eq!(pane.agent.unwrap().dir.map_or(String::new(), |dir| dir.display().into_owned()), wanted);
+        }
     }
 
     #[test]

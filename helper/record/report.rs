@@ -57,7 +57,6 @@ struct Found {
     generation: Generation,
     pane: LivePane,
     agent: AgentProcess,
-    shared: bool,
 }
 
 /// Takes a report of an agent of this kind. What is not recorded, and why, goes to the log.
@@ -113,7 +112,7 @@ fn find(catalog: &Catalog, agent: &Agent, payload: &Payload, here: Option<&Serve
             );
         }
     }
-    Ok(Found { server, generation, pane, agent: *process, shared: false })
+    Ok(Found { server, generation, pane, agent: *process })
 }
 
 /// Claude Code tells its hooks so; the arguments of old versions are lost.
@@ -190,7 +189,11 @@ fn viewers(catalog: &Catalog, agent: &Agent) -> Viewers {
         if let Some((server, pane)) = place {
             let (_, server, generation, panes) = &servers[server];
             viewer.title.clone_from(&panes[pane].title);
-            viewer.bound = bound_id(server, generation, &panes[pane], &process);
+            if let Some(bound) = bound(server, generation, &panes[pane], &process) {
+                // A hook told where it works, wherever it was resumed.
+                viewer.dir = viewer.dir.or(bound.dir.filter(|_| bound.source == Source::Hook));
+                viewer.bound = Some(bound.id);
+            }
         }
         viewers.push(viewer);
         places.push((process, place));
@@ -207,16 +210,16 @@ fn find_shared(catalog: &Catalog, agent: &Agent, payload: &Payload) -> Result<Fo
     let (process, place) = places.swap_remove(at);
     let (server, pane) = place.ok_or("it is shown outside tmux")?;
     let (_, server, generation, mut panes) = servers.swap_remove(server);
-    Ok(Found { server, generation, pane: panes.swap_remove(pane), agent: process, shared: true })
+    Ok(Found { server, generation, pane: panes.swap_remove(pane), agent: process })
 }
 
-/// The conversation that a pane is bound to since this process began.
-fn bound_id(server: &Server, generation: &Generation, pane: &LivePane, agent: &AgentProcess) -> Option<String> {
+/// What a pane is bound to since this process began.
+fn bound(server: &Server, generation: &Generation, pane: &LivePane, agent: &AgentProcess) -> Option<Binding> {
     let mut state = Store::of(server.socket()).ok().filter(Store::exists)?.load().ok()?.state;
     let (_, pane) = recorded(&mut state, generation, pane)?;
     let bound = pane.agent.as_ref()?;
     let own = bound.process.as_ref()?;
-    (own.pid == agent.pid && own.start_time == agent.start_time).then(|| bound.id.clone())
+    (own.pid == agent.pid && own.start_time == agent.start_time).then(|| bound.clone())
 }
 
 /// The record of a living pane, and the id of its shell.
@@ -280,14 +283,19 @@ fn binding(agent: &Agent, payload: &Payload, found: &Found) -> Binding {
     let config_dir = config_dir(agent, process.pid);
     let folder = config_dir.as_ref().map(|dir| dir.as_path().to_owned()).or_else(|| default_folder(agent));
     let dir = process::directory(process.pid).map(RawText::from);
-    // A shared server tells where the conversation works; the program that shows it may stand elsewhere.
-    let told = (found.shared && is_normal(&payload.dir)).then(|| RawText::from(payload.dir.as_str()));
+    // Codex works where its conversation did, or where its arguments say, and its process stays where it was started.
+    let told = (agent.kind == "codex" && is_normal(&payload.dir)).then(|| RawText::from(payload.dir.as_str()));
+    let mut flags = process.kept.clone();
+    if let Some(flags) = flags.as_mut().filter(|_| told.is_some()) {
+        // It is resumed there, where a relative one would lead elsewhere.
+        flags.retain(|flag| !flag.as_bytes().starts_with(b"--cd="));
+    }
     let launched = std::env::var("CLAUDE_PROJECT_DIR").ok().filter(|dir| agent.kind == "claude" && is_normal(dir));
     Binding {
         kind: agent.kind.clone(),
         id: payload.id.clone(),
         transcript: folder.and_then(|folder: std::path::PathBuf| payload.transcript_in(Path::new(&folder))),
-        flags: process.kept.clone(),
+        flags,
         launch_dir: launched.map(|dir| RawText::from(dir.as_str())).or_else(|| dir.clone()),
         dir: told.or(dir),
         config_dir,

@@ -8,14 +8,14 @@ use super::capture::id_of;
 impl Agents {
     /// Waits until the pane is bound to another conversation than this one, and gives its id.
     #[track_caller]
-    fn wait_other(&self, session: &str, id: &str) -> String {
+    pub fn wait_other(&self, session: &str, id: &str) -> String {
         let bound = self.wait_bound(session, "another conversation", |agent| agent["id"] != id);
         assert!(bound["ended"].is_null(), "{bound}");
         id_of(&bound)
     }
 
     /// The ids in a pane's history.
-    fn earlier(&self, session: &str) -> Vec<String> {
+    pub fn earlier(&self, session: &str) -> Vec<String> {
         self.pane(session)["history"].as_array().into_iter().flatten().map(id_of).collect()
     }
 }
@@ -99,4 +99,21 @@ fn codex_is_followed_behind_its_shared_server() {
     let agents = Agents::recorded();
     agents.sidecar(&["agent", "integration", "install", "codex", "--trust"]).ok();
     follow_codex(&agents, "codex");
+}
+
+#[test]
+fn a_new_conversation_in_a_resumed_codex_of_the_shared_server_is_followed() {
+    let agents = Agents::recorded();
+    agents.sidecar(&["agent", "integration", "install", "codex", "--trust"]).ok();
+    let first = agents.talk("one", "codex", "the first");
+    let pid = agents.bound_pid("one");
+    agents.world.crash();
+    agents.world.wait_gone(pid);
+    agents.run("two", &format!("codex resume {first}"));
+    agents.wait_bound("two", "it again", |agent| agent["id"] == first.as_str());
+    agents.say("two", "the second", "ACK 2: the second");
+    agents.command("two", "/new", |screen| !screen.contains("the first"));
+    agents.say("two", "the third", "ACK 1: the third");
+    agents.wait_other("two", &first);
+    assert_eq!(agents.earlier("two"), [first.as_str()]);
 }

@@ -18,7 +18,7 @@ impl Agents {
         Said::of(&git.output().unwrap()).ok();
     }
 
-    /// Waits until a pane's agent is recorded in this directory, with its only transcript in the folder of that one; gives the binding.
+    /// Waits until a pane's Claude Code is recorded in this directory, with its only transcript in the folder of that one; gives the binding.
     #[track_caller]
     fn wait_dir(&self, session: &str, dir: &Path) -> Value {
         let is_there = |agent: &Value| match self.transcripts("claude", agent["id"].as_str().unwrap()).as_slice() {
@@ -37,11 +37,11 @@ impl Agents {
         assert_eq!(self.world.step(session)["agents"][0]["workDir"], dir.to_str().unwrap());
         let rows = self.sidecar(&["agent", "status", "--json"]).json()["agents"].as_array().unwrap().clone();
         let line = rows[0]["resume"].as_str().unwrap();
-        assert!(line.starts_with(&format!("cd {} && claude ", dir.display())), "{line}");
+        assert!(line.starts_with(&format!("cd {} && ", dir.display())), "{line}");
         self.run("again", line);
         self.wait_bound("again", "the same conversation", |agent| agent["id"] == rows[0]["id"]);
         self.say("again", "once more", &format!("ACK {}: once more", prompts + 1));
-        self.wait_dir("again", dir);
+        self.wait_bound("again", "its directory", |agent| agent["dir"] == dir.to_str().unwrap());
     }
 }
 
@@ -102,4 +102,37 @@ fn a_directory_that_claude_moves_to_is_where_it_goes_on() {
     agents.say("one", "anew", "ACK 1: anew");
     agents.wait_dir("one", &deep);
     agents.resume_where_it_was("one", &deep, 1);
+}
+
+/// Resumed from elsewhere, Codex asks, and by default goes on where the conversation did; its process stays where it was started.
+fn resume_from_elsewhere(program: &str) {
+    let agents = Agents::recorded();
+    agents.sidecar(&["agent", "integration", "install", "codex", "--trust"]).ok();
+    let first = agents.talk("one", program, "the first");
+    agents.leave("one", "/quit");
+    agents.wait_ended("one", "gone");
+    std::fs::create_dir(agents.work.join("other")).unwrap();
+    agents.type_line("one", &format!("cd other && {program} resume {first}"));
+    agents.wait_shown("one", "Use session directory");
+    let asks = || agents.screen("one").contains("Use session directory");
+    agents.press_until("one", "Enter", "the answer", || (!asks()).then_some(()));
+    let here = |agent: &Value| agent["dir"] == agents.work.to_str().unwrap() && agent["ended"].is_null();
+    agents.wait_bound("one", "where it was", here);
+    agents.say("one", "the second", "ACK 2: the second");
+    agents.wait_bound("one", "a report", |agent| agent["source"] == "hook" && here(agent));
+    agents.command("one", "/new", |screen| !screen.contains("the first"));
+    agents.say("one", "the third", "ACK 1: the third");
+    agents.wait_other("one", &first);
+    agents.world.look();
+    agents.resume_where_it_was("one", &agents.work, 1);
+}
+
+#[test]
+fn a_codex_that_is_resumed_from_elsewhere_works_where_its_conversation_did() {
+    resume_from_elsewhere("codex --no-daemon");
+}
+
+#[test]
+fn a_codex_of_the_shared_server_that_is_resumed_from_elsewhere_works_where_its_conversation_did() {
+    resume_from_elsewhere("codex");
 }
