@@ -49,5 +49,6 @@ mod stranger;
 mod stuck;
 mod support;
 mod terminal;
+mod turns;
 mod verdicts;
 mod workspaces;

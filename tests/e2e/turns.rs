@@ -1,0 +1,60 @@
+//! Several agents in one pane, one after the other or stopped, and what stands in front of them for a moment.
+
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use super::agents::Agents;
+use super::capture::id_of;
+use super::support::wait_for;
+
+#[test]
+fn of_two_agents_one_after_the_other_the_last_is_the_panes() {
+    let agents = Agents::reporting();
+    let first = agents.talk("one", "claude", "the first");
+    agents.leave("one", "/exit");
+    agents.wait_ended("one", "user");
+    agents.type_line("one", "codex --no-daemon 'the second'");
+    let bound = agents.wait_bound("one", "the second", |agent| agent["kind"] == "codex" && agent["prompted"] == true);
+    assert!(bound["ended"].is_null());
+    assert_eq!(agents.earlier("one"), [first.as_str()]);
+    let second = id_of(&bound);
+    let pid = agents.bound_pid("one");
+    agents.world.crash();
+    agents.world.wait_gone(pid);
+    agents.wait_verdict("one", "needs_confirmation");
+    let step = agents.world.step("one")["agents"][0].clone();
+    assert_eq!((&step["kind"], &step["id"]), (&Value::from("codex"), &Value::from(second)));
+}
+
+#[test]
+fn an_agent_that_is_stopped_or_behind_another_program_is_kept() {
+    let agents = Agents::reporting();
+    let claude = agents.talk("one", "claude", "the first");
+    let kept = |what: &str| {
+        let began = Instant::now();
+        wait_for("looks for longer than the grace", || {
+            agents.world.look();
+            (began.elapsed() > Duration::from_secs(1)).then_some(())
+        });
+        let bound = agents.pane("one")["agent"].clone();
+        assert_eq!((id_of(&bound), bound["ended"].is_null(), bound["missing"].is_null()), (claude.clone(), true, true), "{what}: {bound}");
+    };
+    agents.type_line("one", "!sleep 1");
+    kept("a program of its own");
+    agents.press_until("one", "C-z", "a stopped one", || agents.screen("one").contains("Stopped").then_some(()));
+    kept("it is stopped");
+    agents.type_line("one", "sleep 1");
+    kept("another program is in front");
+    // Another agent meanwhile.
+    agents.type_line("one", "codex --no-daemon 'the second'");
+    let codex = id_of(&agents.wait_bound("one", "the second", |agent| agent["kind"] == "codex" && agent["prompted"] == true));
+    agents.leave("one", "/quit");
+    agents.wait_ended("one", "gone");
+    agents.type_line("one", "fg");
+    agents.wait_bound("one", "the first again", |agent| agent["kind"] == "claude" && agent["ended"].is_null());
+    kept("in front again");
+    assert_eq!(agents.earlier("one"), [codex.as_str()]);
+    agents.say("one", "again", "ACK 2: again");
+    kept("it goes on");
+}
