@@ -20,7 +20,7 @@ pub struct Binding {
     /// arguments are gone, which is not the same as none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flags: Option<Vec<RawText>>,
-    /// The directory that the agent's process is in, or was in when it was last looked at.
+    /// The directory that it works in: that of its process, as last seen, or what Codex told; `None` where that is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dir: Option<RawText>,
     /// The directory that it was started in.

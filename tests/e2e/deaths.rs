@@ -164,3 +164,54 @@ fn what_becomes_of_an_agent_whose_pane_or_session_is_closed() {
         assert_eq!(agents.pane(session)["agent"]["id"], id.as_str());
     }
 }
+
+#[test]
+fn an_agent_whose_pane_went_right_before_its_server_comes_back() {
+    let agents = Agents::reporting();
+    agents.world.tmux(["set-option", "-g", "@sidecar-grace", "600"]).ok();
+    for (session, program) in [("one", CLAUDE), ("two", CODEX)] {
+        agents.talk(session, program, session);
+        agents.world.tmux(["split-window", "-d", "-t", &format!("={session}:")]).ok();
+        agents.world.look();
+        let pid = agents.bound_pid(session);
+        agents.world.tmux(["kill-pane", "-t", &format!("={session}:.0")]).ok();
+        agents.world.wait_gone(pid);
+        agents.world.look();
+        assert!(!agents.pane(session)["gone"].is_null(), "{:#}", agents.pane(session));
+    }
+    agents.world.crash();
+    for session in ["one", "two"] {
+        agents.wait_verdict(session, "needs_confirmation");
+    }
+}
+
+#[test]
+fn a_codex_that_was_killed_alone_counts_as_left() {
+    let agents = Agents::reporting();
+    agents.talk("one", CODEX, "the first");
+    let pid = agents.bound_pid("one");
+    // The package's script waits for the program, or becomes it, by the version of Node.
+    let children = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap();
+    agents.world.signal(children.split_whitespace().next().map_or(pid, |child| child.parse().unwrap()), "KILL");
+    agents.wait_ended("one", "gone");
+    agents.wait_verdict("one", "ended_by_user");
+}
+
+#[test]
+fn without_a_hook_a_claude_that_was_left_stays_away_and_one_that_died_comes_back() {
+    let agents = Agents::recorded();
+    agents.sidecar(&["agent", "integration", "list"]).ok();
+    for session in ["one", "two", "three"] {
+        agents.talk(session, CLAUDE, session);
+    }
+    agents.leave("one", "/exit");
+    agents.kill_agent("two");
+    agents.wait_ended("one", "gone");
+    agents.wait_ended("two", "died");
+    let pid = agents.bound_pid("three");
+    agents.world.crash();
+    agents.world.wait_gone(pid);
+    for (session, reason) in [("one", "ended_by_user"), ("two", "needs_confirmation"), ("three", "needs_confirmation")] {
+        agents.wait_verdict(session, reason);
+    }
+}

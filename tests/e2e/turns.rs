@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::agents::Agents;
 use super::capture::id_of;
-use super::support::wait_for;
+use super::support::{wait_for, wait_or_tell};
 
 #[test]
 fn of_two_agents_one_after_the_other_the_last_is_the_panes() {
@@ -57,4 +57,23 @@ fn an_agent_that_is_stopped_or_behind_another_program_is_kept() {
     assert_eq!(agents.earlier("one"), [codex.as_str()]);
     agents.say("one", "again", "ACK 2: again");
     kept("it goes on");
+}
+
+#[test]
+fn what_a_claude_sends_to_the_background_takes_no_pane() {
+    let agents = Agents::reporting();
+    agents.overhear();
+    let claude = agents.talk("one", "claude", "the first");
+    let kept = |what: &str| {
+        agents.world.look();
+        let bound = agents.pane("one")["agent"].clone();
+        assert_eq!((id_of(&bound), bound["ended"].is_null(), agents.earlier("one").len()), (claude.clone(), true, 0), "{what}: {bound}");
+    };
+    agents.command("one", "/fork say it", |_| agents.api.prompts().iter().any(|said| said.contains("say it")));
+    let of_fork = || agents.reports("claude", "UserPromptSubmit").into_iter().find(|report| report["session_id"] != claude.as_str());
+    // Its prompt went out behind its hook.
+    wait_or_tell(|| agents.screen("one"), of_fork);
+    kept("a fork in the background");
+    agents.press_until("one", "Left", "the list of sessions", || agents.screen("one").contains("moved to the background").then_some(()));
+    kept("it shows the list of sessions");
 }
