@@ -93,6 +93,12 @@ pub fn id_in(title: &str) -> Option<&str> {
     })
 }
 
+/// A title without what turns at its front while Codex works.
+pub fn at_rest(title: &str) -> &str {
+    let turns = |front: &str| front.chars().all(|c| ('\u{2800}'..='\u{28ff}').contains(&c));
+    title.split_once(' ').filter(|(front, _)| turns(front)).map_or(title, |(_, rest)| rest)
+}
+
 /// When a conversation was begun: the id of Codex (UUID version 7) begins with that time.
 fn begun(id: &str) -> Option<EpochMs> {
     let digits: String = id.get(..13)?.chars().filter(|&c| c != '-').collect();
@@ -110,7 +116,9 @@ pub fn whose(wanted: Wanted, viewers: &[Viewer]) -> Result<usize, Unclear> {
     let by_title: Vec<usize> = (0..viewers.len()).filter(|&at| shown(&viewers[at]) == Some(true)).collect();
     let open: Vec<usize> = (0..viewers.len()).filter(|&at| shown(&viewers[at]).is_none()).collect();
     let of = |test: &dyn Fn(&Viewer) -> bool| -> Vec<usize> { open.iter().copied().filter(|&at| test(&viewers[at])).collect() };
-    let by_argv = of(&|viewer| viewer.argv_id.as_deref() == Some(wanted.id));
+    // One that is bound to another since then has left it, and where others are, one of them may show it now.
+    let has_left = |viewer: &Viewer| open.len() > 1 && viewer.bound.as_deref().is_some_and(|bound| bound != wanted.id);
+    let by_argv = of(&|viewer| viewer.argv_id.as_deref() == Some(wanted.id) && !has_left(viewer));
     let by_binding = of(&|viewer| viewer.bound.as_deref() == Some(wanted.id));
     for found in [by_title, by_argv, by_binding] {
         match found[..] {
@@ -120,7 +128,8 @@ pub fn whose(wanted: Wanted, viewers: &[Viewer]) -> Result<usize, Unclear> {
         }
     }
     // The thread's name stands in a title behind nothing else of that name.
-    let by_name = of(&|viewer| wanted.name.is_some_and(|name| !name.is_empty() && viewer.title.split(" | ").any(|part| part == name)));
+    let by_name =
+        of(&|viewer| wanted.name.is_some_and(|name| !name.is_empty() && at_rest(&viewer.title).split(" | ").any(|part| part == name)));
     if let [one] = by_name[..] {
         return Ok(one);
     }
@@ -191,7 +200,14 @@ mod tests {
             ("its arguments named it, and it shows another", vec![viewer(None, &other, Some(ID), None)], Err(Unclear::Nowhere)),
             ("resumed in two", vec![viewer(None, "", Some(ID), None), viewer(None, "", Some(ID), None)], Err(Unclear::Several)),
             ("it was told before", vec![plain(), viewer(Some("/w"), "", None, Some(ID))], Ok(1)),
+            (
+                "its arguments named it, and it was bound to another since",
+                vec![viewer(Some("/w"), "", Some(ID), Some(OTHER)), viewer(Some("/w"), "", None, None)],
+                Err(Unclear::Several),
+            ),
+            ("the same, and there is no other", vec![viewer(Some("/w"), "", Some(ID), Some(OTHER))], Ok(0)),
             ("the name of the thread", vec![plain(), viewer(Some("/w"), "Make it so | web", None, None)], Ok(1)),
+            ("its name while it works", vec![plain(), viewer(Some("/w"), "⠹ Make it so | web", None, None)], Ok(1)),
             (
                 "two threads of one name",
                 vec![viewer(Some("/w"), "Make it so | a", None, None), viewer(Some("/w"), "Make it so | b", None, None)],

@@ -1,18 +1,19 @@
 //! What tells of a conversation without a hook: the agent's own list of its sessions, the arguments of its process, the title of its
 //! pane; and what else a binding holds.
 
+use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
 use super::catalog::{Agent, Catalog};
-use super::daemon::id_in;
+use super::daemon::{at_rest, id_in};
 use super::flags::Run;
 use super::lineage::{AgentProcess, agent_at};
 use super::process;
 use super::transcript::find;
-use crate::model::{Binding, EpochMs, RawText, Source};
+use crate::model::{Binding, BoundProcess, EpochMs, RawText, Source};
 
 /// A session's file holds a few hundred bytes.
 const LONGEST_FILE: u64 = 64 * 1024;
@@ -62,7 +63,9 @@ pub fn look(catalog: &Catalog, pid: i32, title: &str, old: Option<&Binding>, now
 fn told(agent: &Agent, process: &AgentProcess, folder: &Path, title: &str, old: Option<&Binding>, now: EpochMs) -> Option<Told> {
     let (id, source, at) = by_sessions(agent, process.pid, process.start_time, folder)
         .map(|(id, at)| (id, Source::Sessions, at))
-        .or_else(|| by_title(agent, folder, title, old).map(|id| (id, Source::Title, now)))
+        .or_else(|| {
+            by_title(agent, folder, title, old).or_else(|| by_name(agent, process, folder, title, old)).map(|id| (id, Source::Title, now))
+        })
         .or_else(|| match &process.run {
             Run::Conversation(Some(id)) => Some((id.clone(), Source::Argv, process::epoch_ms(process.start_time)?)),
             _ => None,
@@ -133,6 +136,19 @@ fn by_title(agent: &Agent, folder: &Path, title: &str, old: Option<&Binding>) ->
     (agent.is_id(id) && id.starts_with(shown)).then(|| id.to_owned())
 }
 
+/// A title that names another conversation than the one that this process was bound to: what it shows now, if only one has that name.
+fn by_name(agent: &Agent, process: &AgentProcess, folder: &Path, title: &str, old: Option<&Binding>) -> Option<String> {
+    let is_own = |own: &BoundProcess| own.pid == process.pid && own.start_time == process.start_time;
+    let old = old.filter(|old| agent.kind == "codex" && old.kind == agent.kind && old.process.as_ref().is_some_and(is_own))?;
+    let title = Some(at_rest(title)).filter(|title| title.contains(" | "))?;
+    let shows = |name: &str| !name.is_empty() && title.strip_prefix(name).is_some_and(|rest| rest.starts_with(" | "));
+    let names = thread_names(folder);
+    // Of one that has no name yet, the title may be that of what it was forked from.
+    names.get(&old.id).filter(|own| !shows(own))?;
+    let mut shown = names.iter().filter(|(_, name)| shows(name)).map(|(id, _)| id);
+    shown.next().filter(|id| shown.next().is_none() && agent.is_id(id)).cloned()
+}
+
 /// The transcript of a conversation, where the catalog says that it lies, if it is there and holds anything.
 pub fn transcript(agent: &Agent, folder: &Path, id: &str) -> Option<PathBuf> {
     find(folder, &agent.transcripts.replace("{id}", id))
@@ -154,19 +170,24 @@ pub fn folder_of(agent: &Agent, pid: i32) -> Option<PathBuf> {
     set.map(|set| set.as_path().to_owned()).or_else(home)
 }
 
-/// The name of a Codex conversation, from the index that Codex keeps of them; the last line of an id is the present one.
+/// The name of a Codex conversation.
 pub fn thread_name(folder: &Path, id: &str) -> Option<String> {
+    thread_names(folder).remove(id)
+}
+
+/// The names of Codex conversations by their ids, from the index that Codex keeps of them; the last line of an id is the present one.
+fn thread_names(folder: &Path) -> HashMap<String, String> {
     let path = folder.join("session_index.jsonl");
-    if fs_err::metadata(&path).ok()?.len() > 4 * 1024 * 1024 {
-        return None;
+    if fs_err::metadata(&path).map_or(true, |data| data.len() > 4 * 1024 * 1024) {
+        return HashMap::new();
     }
-    let text = fs_err::read_to_string(&path).ok()?;
-    let line = text.lines().rev().find(|line| line.contains(id))?;
-    let entry: Value = serde_json::from_str(line).ok()?;
-    (entry["id"] == id).then(|| entry["thread_name"].as_str().map(str::to_owned))?
+    let text = fs_err::read(&path).unwrap_or_default();
+    let entries = text.split(|&byte| byte == b'\n').filter_map(|line| serde_json::from_slice::<Value>(line).ok());
+    entries.filter_map(|entry| Some((entry["id"].as_str()?.to_owned(), entry["thread_name"].as_str()?.to_owned()))).collect()
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "a test writes an index as Codex does")]
 mod tests {
     use super::*;
 
@@ -209,5 +230,45 @@ mod tests {
         assert_eq!(by_title(codex, home.path(), &title, None).as_deref(), Some(ID));
         assert_eq!(by_title(codex, home.path(), "web", None), None);
         assert_eq!(by_title(catalog.get("claude").unwrap(), home.path(), &title, None), None);
+    }
+
+    #[test]
+    fn a_name_in_a_title_tells_only_what_was_left_and_only_if_one_has_it() {
+        let home = tempfile::tempdir().unwrap();
+        let catalog = Catalog::built_in();
+        let codex = catalog.get("codex").unwrap();
+        let id = |number: u8| format!("01a228e7-fac2-7180-b353-a6ead433a7b{number}");
+        let names = [(1, "old"), (1, "one"), (2, "two"), (3, "three"), (4, "three"), (5, "one | b")];
+        let lines = names.map(|(number, name)| serde_json::json!({ "id": id(number), "thread_name": name }).to_string() + "\n");
+        std::fs::write(home.path().join("session_index.jsonl"), lines.concat() + "{cut off").unwrap();
+        let process = AgentProcess {
+            pid: 7,
+            start_time: 5,
+            kind: "codex".into(),
+            run: Run::Conversation(None),
+            kept: None,
+            args: None,
+            program: None,
+            wrapper: false,
+        };
+        let generation = crate::model::Generation { boot: "b".into(), pid: 1, start_time: 1, process_start: None };
+        let own = BoundProcess { pid: 7, start_time: 5, generation };
+        let bound = |number, process| Binding { kind: "codex".into(), id: id(number), process, ..Binding::default() };
+        for (why, old, title, wanted) in [
+            ("it shows another", bound(1, Some(own.clone())), "two | web", Some(2)),
+            ("while it works", bound(1, Some(own.clone())), "⠹ two | web", Some(2)),
+            ("it is the same", bound(2, Some(own.clone())), "two | web", None),
+            ("two have it", bound(1, Some(own.clone())), "three | web", None),
+            ("it may be either", bound(2, Some(own.clone())), "one | b | web", None),
+            ("an earlier name", bound(2, Some(own.clone())), "old | web", None),
+            ("no name at all", bound(1, Some(own.clone())), "web", None),
+            ("no project behind it", bound(1, Some(own.clone())), "two", None),
+            ("it has no name yet", bound(9, Some(own.clone())), "two | web", None),
+            ("another process was bound", bound(1, Some(BoundProcess { pid: 8, ..own.clone() })), "two | web", None),
+            ("its process is unknown", bound(1, None), "two | web", None),
+        ] {
+            assert_eq!(by_name(codex, &process, home.path(), title, Some(&old)), wanted.map(id), "{why}");
+        }
+        assert_eq!(by_name(codex, &process, home.path(), "two | web", None), None);
     }
 }

@@ -117,3 +117,25 @@ fn a_new_conversation_in_a_resumed_codex_of_the_shared_server_is_followed() {
     agents.wait_other("two", &first);
     assert_eq!(agents.earlier("two"), [first.as_str()]);
 }
+
+#[test]
+fn of_two_codex_in_one_directory_the_name_in_the_title_tells_which_goes_on_with_another() {
+    let agents = Agents::recorded();
+    agents.sidecar(&["agent", "integration", "install", "codex", "--trust"]).ok();
+    let first = agents.talk("one", "codex", "the first");
+    agents.run("two", "codex 'the second'");
+    agents.wait_shown("two", "ACK 1: the second");
+    // Its prompt alone can't tell which of them it is.
+    agents.command("one", "/new", |screen| !screen.contains("the first"));
+    agents.say("one", "the third", "ACK 1: the third");
+    agents.wait_other("one", &first);
+    assert!(agents.pane("two")["agent"].is_null());
+    agents.say("two", "the fourth", "ACK 2: the fourth");
+    let second = id_of(&agents.wait_bound("two", "what its title names", |agent| agent["prompted"] == true));
+    for (session, prompt) in [("one", "the third"), ("two", "the second")] {
+        let bound = agents.pane(session)["agent"].clone();
+        let transcript = std::fs::read_to_string(bound["transcript"].as_str().unwrap()).unwrap();
+        assert!(transcript.contains(prompt), "{session}: {bound}");
+    }
+    assert!(agents.earlier("one") == [first.as_str()] && second != first);
+}
