@@ -70,20 +70,32 @@ pub struct Claim {
 
 /// What the records of another server claim, without its journal. `runs` knows which processes live.
 pub(super) fn claims(state: &State, server: &str, runs: &dyn Fn(&BoundProcess) -> bool) -> Vec<Claim> {
-    let of_pane = |place: String, pane: &Pane| {
-        let binding = pane.agent.as_ref()?;
+    let claim = |place: Place| {
+        let (pane, binding) = (place.pane, place.pane.agent.as_ref()?);
         let process = binding.process.as_ref().filter(|process| binding.ended.is_none() && runs(process)).map(|process| process.pid);
-        Some(Claim { kind: binding.kind.clone(), id: binding.id.clone(), at: binding.reported, pane: pane.id.clone(), place, process })
+        let (kind, id, place) = (binding.kind.clone(), binding.id.clone(), format!("{place} of the server '{server}'"));
+        Some(Claim { kind, id, at: binding.reported, pane: pane.id.clone(), place, process })
     };
-    let places = state.shells.iter().flat_map(places);
-    places.filter_map(|(place, pane)| of_pane(format!("{place} of the server '{server}'"), pane)).collect()
+    state.shells.iter().flat_map(places).filter_map(claim).collect()
 }
 
-/// The panes of a shell, each with its place for people.
-pub(super) fn places(shell: &Shell) -> impl Iterator<Item = (String, &Pane)> {
-    shell
-        .own_windows()
-        .flat_map(move |window| window.panes.iter().map(move |pane| (format!("{}:{}.{}", shell.name, window.index, pane.index), pane)))
+/// A recorded pane where it stands; for people it is `NAME:WINDOW.PANE`.
+#[derive(Clone, Copy)]
+pub(super) struct Place<'a> {
+    shell: &'a Shell,
+    window: u32,
+    pub(super) pane: &'a Pane,
+}
+
+impl std::fmt::Display for Place<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}:{}.{}", self.shell.name, self.window, self.pane.index)
+    }
+}
+
+/// The panes of a shell.
+pub(super) fn places(shell: &Shell) -> impl Iterator<Item = Place<'_>> {
+    shell.own_windows().flat_map(move |window| window.panes.iter().map(move |pane| Place { shell, window: window.index, pane }))
 }
 
 /// Gives each step its agents, and its action where they come back.
@@ -99,7 +111,7 @@ pub(super) fn add_agents(
     for step in steps {
         let Some(shell) = shells.get(step.shell.as_str()) else { continue };
         let comes_back = step.action == Action::Reattach || step.action.makes();
-        step.agents = places(shell).filter_map(|(place, pane)| panes.step(shell, (place, pane), comes_back, is_dir, facts)).collect();
+        step.agents = places(shell).filter_map(|place| panes.step(place, comes_back, is_dir, facts)).collect();
         let any = step.agents.iter().any(|agent| agent.verdict != Verdict::No);
         if step.action == Action::RecreateShell && any {
             step.action = Action::ResumeAgent;
@@ -111,7 +123,7 @@ pub(super) fn add_agents(
 pub(super) fn agents_of(shell: &Shell, state: &State, is_dir: &dyn Fn(&Path) -> bool, facts: &AgentFacts) -> Vec<AgentStep> {
     let alone = State { shells: state.shells.iter().chain([shell]).cloned().collect(), ..State::default() };
     let panes = Panes::of(&alone, None, facts);
-    places(shell).filter_map(|(place, pane)| panes.step(shell, (place, pane), true, is_dir, facts)).collect()
+    places(shell).filter_map(|place| panes.step(place, true, is_dir, facts)).collect()
 }
 
 /// What is known of every pane before the first verdict.
@@ -143,26 +155,22 @@ impl<'a> Panes<'a> {
             }
         };
         facts.others.iter().cloned().for_each(&mut claim);
-        for (place, pane) in state.shells.iter().flat_map(places) {
+        for place in state.shells.iter().flat_map(places) {
+            let pane = place.pane;
             let mut of_pane = reports.remove(pane.id.as_str()).unwrap_or_default();
             of_pane.extend(recorded(pane));
             let Some(own) = choose(&of_pane, cutoff, &full) else { continue };
             let binding = &own.binding;
-            claim(Claim { kind: binding.kind.clone(), id: binding.id.clone(), at: own.at, pane: pane.id.clone(), place, process: None });
+            let (kind, id, place) = (binding.kind.clone(), binding.id.clone(), place.to_string());
+            claim(Claim { kind, id, at: own.at, pane: pane.id.clone(), place, process: None });
             chosen.insert(pane.id.as_str(), own);
         }
         Self { chosen, holders, live: LivePanes::of(seen) }
     }
 
     /// `None` for a pane without an agent.
-    fn step(
-        &self,
-        shell: &Shell,
-        (place, pane): (String, &Pane),
-        comes_back: bool,
-        is_dir: &dyn Fn(&Path) -> bool,
-        facts: &AgentFacts,
-    ) -> Option<AgentStep> {
+    fn step(&self, place: Place, comes_back: bool, is_dir: &dyn Fn(&Path) -> bool, facts: &AgentFacts) -> Option<AgentStep> {
+        let Place { shell, pane, .. } = place;
         let chosen = self.chosen.get(pane.id.as_str());
         let agent = match chosen {
             Some(chosen) => facts.catalog.get(&chosen.binding.kind),
@@ -199,7 +207,7 @@ impl<'a> Panes<'a> {
         }
         Some(AgentStep {
             pane: pane.id.clone(),
-            place,
+            place: place.to_string(),
             title: agent.map_or_else(|| kind.clone(), |agent| agent.title.clone()),
             kind,
             id,

@@ -107,7 +107,7 @@ pub fn waiting(store: &Store, state: &State) -> Vec<(String, String)> {
         return Vec::new();
     }
     let places = state.shells.iter().flat_map(places);
-    places.filter_map(|(place, pane)| Some((place, waiting.get(&pane.id)?.detail.clone()))).collect()
+    places.filter_map(|place| Some((place.to_string(), waiting.get(&place.pane.id)?.detail.clone()))).collect()
 }
 
 /// What became of an agent that was to be resumed, as far as that is known.
