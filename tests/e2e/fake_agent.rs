@@ -40,7 +40,10 @@ impl<'a> FakeAgent<'a> {
         let script = here.join("script");
         std::fs::write(&script, SCRIPT).unwrap();
         let home = world.home();
-        let posix = format!("PATH='{}':$PATH; export PATH; PS1='$ '\n", bin.display());
+        // The shell's own tmux must be the server's.
+        let tmux = world.tmux_program().parent().map(|folder| format!("'{}':", folder.display())).filter(|path| path.len() > 3);
+        let tmux = tmux.unwrap_or_default();
+        let posix = format!("PATH='{}':{tmux}$PATH; export PATH; PS1='$ '\n", bin.display());
         for file in [".profile", ".bash_profile", ".bashrc", ".zshrc"] {
             std::fs::write(home.join(file), &posix).unwrap();
         }

@@ -4,51 +4,54 @@
 use serde_json::json;
 
 use super::fake_agent::{FakeAgent, agents};
-use super::support::{World, assert_same, wait_for};
+use super::support::{World, assert_same, two_versions, wait_for};
 use super::verdicts::world;
 
 #[test]
 fn a_conversation_comes_back_in_its_pane_with_its_flags_and_directory_and_leaves_a_shell() {
-    let world = world(&["a", "b"]);
-    let fake = FakeAgent::new(&world);
-    let a = fake.id("a");
-    let deep = world.folder("de ep");
-    let mut binding = fake.binding(&a);
-    binding["dir"] = json!(deep);
-    world.set_pane("a", &json!({ "agent": binding }));
-    world.crash();
-    let tree = world.recorded();
+    for folder in two_versions() {
+        let world = World::bare_with_tmux(&folder);
+        world.open(&["a", "b"]);
+        let fake = FakeAgent::new(&world);
+        let a = fake.id("a");
+        let deep = world.folder("de ep");
+        let mut binding = fake.binding(&a);
+        binding["dir"] = json!(deep);
+        world.set_pane("a", &json!({ "agent": binding }));
+        world.crash();
+        let tree = world.recorded();
 
-    // Nobody is there to be asked.
-    let said = world.sidecar(["session", "restore", "--agents"]);
-    assert_eq!((said.code, said.out.as_str()), (5, ""));
-    assert!(said.err.contains("--yes"), "{}", said.err);
-    assert!(world.sessions().is_empty());
+        // Nobody is there to be asked.
+        let said = world.sidecar(["session", "restore", "--agents"]);
+        assert_eq!((said.code, said.out.as_str()), (5, ""));
+        assert!(said.err.contains("--yes"), "{}", said.err);
+        assert!(world.sessions().is_empty());
 
-    let dry = world.sidecar(["session", "restore", "--agents", "--yes", "--dry-run", "--json"]).json();
-    assert_eq!((&agents(&dry)[0]["status"], agents(&dry).len()), (&json!("resumed"), 1));
-    let done = world.sidecar(["session", "restore", "--agents", "--yes", "--json"]);
-    assert_eq!(done.code, 0, "{done:?}\n{}", world.log());
-    assert_eq!(agents(&done.json())[0]["status"], "resumed", "{done:?}");
-    assert_eq!(world.recorded(), tree);
-    fake.wait_there("a", &a);
-    let words = |id: &str| format!("--model=a  b --verbose --resume {id}");
-    assert_eq!(fake.starts(), [(deep.display().to_string(), String::new(), words(&a))]);
-    // Nothing else is printed into the pane, and nothing of it stands in what tmux was told.
-    assert_eq!(world.screen("=a:").trim(), format!("this is {a}"));
-    let start = world.show_all("list-panes", "#{pane_start_command}").join("\n");
-    assert!(start.contains("agent resume pn-") && !start.contains(&a), "{start}");
+        let dry = world.sidecar(["session", "restore", "--agents", "--yes", "--dry-run", "--json"]).json();
+        assert_eq!((&agents(&dry)[0]["status"], agents(&dry).len()), (&json!("resumed"), 1));
+        let done = world.sidecar(["session", "restore", "--agents", "--yes", "--json"]);
+        assert_eq!(done.code, 0, "{done:?}\n{}", world.log());
+        assert_eq!(agents(&done.json())[0]["status"], "resumed", "{done:?}");
+        assert_eq!(world.recorded(), tree);
+        fake.wait_there("a", &a);
+        let words = |id: &str| format!("--model=a  b --verbose --resume {id}");
+        assert_eq!(fake.starts(), [(deep.display().to_string(), String::new(), words(&a))]);
+        // Nothing else is printed into the pane, and nothing of it stands in what tmux was told.
+        assert_eq!(world.screen("=a:").trim(), format!("this is {a}"));
+        let start = world.show_all("list-panes", "#{pane_start_command}").join("\n");
+        assert!(start.contains("agent resume pn-") && !start.contains(&a), "{start}");
 
-    // A second restore finds it there.
-    let again = world.sidecar(["session", "restore", "--agents", "--yes", "--json"]);
-    assert_eq!((again.code, agents(&again.json())[0]["reason"].as_str()), (0, Some("already_open")), "{again:?}");
-    assert_eq!(fake.ids(), [a.clone()]);
+        // A second restore finds it there.
+        let again = world.sidecar(["session", "restore", "--agents", "--yes", "--json"]);
+        assert_eq!((again.code, agents(&again.json())[0]["reason"].as_str()), (0, Some("already_open")), "{again:?}");
+        assert_eq!(fake.ids(), [a.clone()]);
 
-    world.press("=a:", &["bye", "Enter"]);
-    fake.wait_state("a", "ended");
-    world.press("=a:", &["echo in a $((41 + 1)) shell", "Enter"]);
-    world.wait_shown("=a:", "in a 42 shell");
-    assert!(!world.screen("=a:").contains("sidecar: "), "{}", world.screen("=a:"));
+        world.press("=a:", &["bye", "Enter"]);
+        fake.wait_state("a", "ended");
+        world.press("=a:", &["echo in a $((41 + 1)) shell", "Enter"]);
+        world.wait_shown("=a:", "in a 42 shell");
+        assert!(!world.screen("=a:").contains("sidecar: "), "{}", world.screen("=a:"));
+    }
 }
 
 #[test]
@@ -86,35 +89,39 @@ fn each_shell_finds_the_program_and_a_shell_is_left() {
 
 #[test]
 fn in_a_living_pane_the_fixed_line_is_typed_at_an_idle_prompt_alone() {
-    let world = World::bare();
-    let fake = FakeAgent::new(&world);
-    let a = fake.id("a");
-    world.open(&["a", "b", "c"]);
-    for session in ["a", "b", "c"] {
-        fake.bind(session, &fake.id(session));
+    for folder in two_versions() {
+        let world = World::bare_with_tmux(&folder);
+        let fake = FakeAgent::new(&world);
+        let a = fake.id("a");
+        world.open(&["a", "b", "c"]);
+        for session in ["a", "b", "c"] {
+            fake.bind(session, &fake.id(session));
+        }
+        // One runs something, and in one something is typed already.
+        world.press("=b:", &["cat", "Enter"]);
+        wait_for("it", || {
+            (world.tmux(["display-message", "-p", "-t", "=b:", "#{pane_current_command}"]).out.trim() == "cat").then_some(())
+        });
+        world.press("=c:", &["echo half"]);
+        world.wait_shown("=c:", "echo half");
+        let done = world.sidecar(["session", "restore", "--agents", "--yes", "--json"]);
+        let told = agents(&done.json());
+        let of = |at: usize| (told[at]["status"].as_str().unwrap().to_owned(), told[at]["reason"].as_str().unwrap().to_owned());
+        let is = |status: &str, reason: &str| (status.to_owned(), reason.to_owned());
+        assert_eq!([of(0), of(1), of(2)], [is("resumed", "resumed"), is("skipped", "pane_busy"), is("skipped", "no_prompt")], "{done:?}");
+        assert_eq!(done.code, 0);
+        fake.wait_there("a", &a);
+        assert_eq!(fake.ids(), [a.clone()]);
+        assert!(world.screen("=a:").contains(" agent resume pn-"), "{}", world.screen("=a:"));
+        assert_eq!(world.screen("=c:").trim(), "$ echo half");
+        // The shell that it was typed into goes on.
+        world.press("=a:", &["bye", "Enter"]);
+        fake.wait_state("a", "ended");
+        world.press("=a:", &["echo in a $((41 + 1)) shell", "Enter"]);
+        world.wait_shown("=a:", "in a 42 shell");
+        let before = world.processes("=a:").unwrap();
+        assert_same(&String::from_utf8_lossy(&before[0]), &String::from_utf8_lossy(&before[1]), "the pane's own shell is in front");
     }
-    // One runs something, and in one something is typed already.
-    world.press("=b:", &["cat", "Enter"]);
-    wait_for("it", || (world.tmux(["display-message", "-p", "-t", "=b:", "#{pane_current_command}"]).out.trim() == "cat").then_some(()));
-    world.press("=c:", &["echo half"]);
-    world.wait_shown("=c:", "echo half");
-    let done = world.sidecar(["session", "restore", "--agents", "--yes", "--json"]);
-    let told = agents(&done.json());
-    let of = |at: usize| (told[at]["status"].as_str().unwrap().to_owned(), told[at]["reason"].as_str().unwrap().to_owned());
-    let is = |status: &str, reason: &str| (status.to_owned(), reason.to_owned());
-    assert_eq!([of(0), of(1), of(2)], [is("resumed", "resumed"), is("skipped", "pane_busy"), is("skipped", "no_prompt")], "{done:?}");
-    assert_eq!(done.code, 0);
-    fake.wait_there("a", &a);
-    assert_eq!(fake.ids(), [a.clone()]);
-    assert!(world.screen("=a:").contains(" agent resume pn-"), "{}", world.screen("=a:"));
-    assert_eq!(world.screen("=c:").trim(), "$ echo half");
-    // The shell that it was typed into goes on.
-    world.press("=a:", &["bye", "Enter"]);
-    fake.wait_state("a", "ended");
-    world.press("=a:", &["echo in a $((41 + 1)) shell", "Enter"]);
-    world.wait_shown("=a:", "in a 42 shell");
-    let before = world.processes("=a:").unwrap();
-    assert_same(&String::from_utf8_lossy(&before[0]), &String::from_utf8_lossy(&before[1]), "the pane's own shell is in front");
 }
 
 #[test]
