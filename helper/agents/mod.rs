@@ -3,6 +3,7 @@
 pub mod catalog;
 pub mod cutoff;
 pub mod daemon;
+pub mod dialogs;
 pub mod evidence;
 pub mod flags;
 pub mod integration;

@@ -47,6 +47,23 @@ pub struct Agent {
     pub words: Vec<(String, WordRole)>,
     /// Its flags.
     pub flags: Vec<Flag>,
+    /// The questions that it may wait at.
+    pub dialogs: Vec<Dialog>,
+}
+
+/// A question that an agent may wait at, and by what texts it is known. Spaces, line ends and capitals are the same in them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Dialog {
+    /// A stable `snake_case` word.
+    pub name: String,
+    /// What is asked, for people.
+    pub title: String,
+    /// What stands above its choices.
+    pub texts: Vec<String>,
+    /// What stands among its choices; empty for a question that has no list of them.
+    pub choices: Vec<String>,
+    /// What a question without a list ends with.
+    pub ends: String,
 }
 
 /// What a script that an interpreter runs is.
@@ -263,7 +280,8 @@ mod tests {
     fn users_add_an_agent_and_teach_a_known_one() {
         let (catalog, warnings) = with(
             r#"{ "aider": { "programs": ["aider"], "resume": ["--restore", "{id}"] },
-                 "claude": { "title": "My Claude", "flags": { "keep": ["--newer <value>"], "session": ["--model <model>"] } },
+                 "claude": { "title": "My Claude", "flags": { "keep": ["--newer <value>"], "session": ["--model <model>"] },
+                             "dialogs": { "log_in": false, "api_key": { "title": "t", "choices": ["c"] }, "new": { "title": "n", "ends": "e" } } },
                  "codex": false }"#,
         );
         assert!(warnings.is_empty(), "{warnings:?}");
@@ -275,6 +293,10 @@ mod tests {
         assert_eq!(claude.flag("--newer").map(|flag| flag.arity), Some(Arity::One));
         assert_eq!(claude.flag("--model").map(|flag| flag.class), Some(Class::Session), "the user's word is the last");
         assert_eq!(claude.flag("--verbose").map(|flag| flag.class), Some(Class::Keep));
+        let dialog = |name: &str| claude.dialogs.iter().find(|dialog| dialog.name == name);
+        assert_eq!((dialog("log_in"), dialog("api_key").map(|own| own.title.as_str())), (None, Some("t")));
+        assert_eq!(claude.dialogs.iter().filter(|dialog| dialog.name == "api_key").count(), 1);
+        assert!(dialog("new").is_some() && dialog("trust_folder").is_some());
     }
 
     #[test]
@@ -310,6 +332,18 @@ mod tests {
             ),
             (r#"{"x": {"programs": ["x"], "resume": ["{id}"], "transcripts": "../{id}"}}"#, "agents.x.transcripts"),
             (r#"{"x": {"programs": ["x"], "resume": ["{id}"], "scrub": ["A=B"]}}"#, "agents.x.scrub[0] is no name of a variable"),
+            (r#"{"x": {"programs": ["x"], "resume": ["{id}"], "dialogs": []}}"#, "agents.x.dialogs is no JSON object"),
+            (r#"{"claude": {"dialogs": {"A b": {}}}}"#, "agents.claude.dialogs.A b: a name is 1 to 32 of a-z, 0-9 and _"),
+            (r#"{"claude": {"dialogs": {"x": {}}}}"#, "agents.claude.dialogs.x.title is missing"),
+            (r#"{"claude": {"dialogs": {"x": {"title": "x?"}}}}"#, "agents.claude.dialogs.x has neither choices nor ends"),
+            (r#"{"claude": {"dialogs": {"x": {"title": "x?", "choices": ["a"], "ends": "b"}}}}"#, "agents.claude.dialogs.x has both"),
+            (r#"{"claude": {"dialogs": {"x": {"title": "x?", "choices": [" "]}}}}"#, "agents.claude.dialogs.x.choices[0] is blank"),
+            (r#"{"claude": {"dialogs": {"x": {"title": "x?", "choices": "a"}}}}"#, "agents.claude.dialogs.x.choices is no list of words"),
+            (r#"{"claude": {"dialogs": {"x": {"key": "y"}}}}"#, "agents.claude.dialogs.x.key is not known"),
+            (
+                r#"{"claude": {"dialogs": {"resume_summary": {"title": "x?", "ends": "y"}}}}"#,
+                "agents.claude.dialogs.resume_summary.choices is missing",
+            ),
             (r#"{"claude": {"flags": {"keep": ["--new value"]}}}"#, "agents.claude.flags.keep[0]"),
         ] {
             let (catalog, warnings) = with(entry);

@@ -4,7 +4,8 @@ use std::path::{Component, Path};
 
 use serde_json::{Map, Value};
 
-use super::{Agent, AgentHome, Arity, Class, Flag, IdForm, Script, WordRole};
+use super::{Agent, AgentHome, Arity, Class, Dialog, Flag, IdForm, Script, WordRole};
+use crate::agents::dialogs::SUMMARY;
 
 const KEYS: &[&str] = &[
     "title",
@@ -20,6 +21,7 @@ const KEYS: &[&str] = &[
     "shortEquals",
     "words",
     "flags",
+    "dialogs",
 ];
 
 const CLASSES: [(&str, Class); 9] = [
@@ -123,6 +125,17 @@ pub(super) fn agent(kind: &str, entry: &Value, known: Option<&Agent>) -> Result<
         flags.append(&mut agent.flags);
         agent.flags = flags;
     }
+    if let (place, Some(value)) = at("dialogs") {
+        let mut dialogs = Vec::new();
+        for (name, entry) in place.object(value)? {
+            agent.dialogs.retain(|known| known.name != *name);
+            if *entry != Value::Bool(false) {
+                dialogs.push(dialog(&place.at(name), name, entry)?);
+            }
+        }
+        dialogs.append(&mut agent.dialogs);
+        agent.dialogs = dialogs;
+    }
     for (key, missing) in [("programs", agent.programs.is_empty()), ("resume", agent.resume.is_empty())] {
         if missing {
             return Err(format!("{}.{key} is missing", place.0));
@@ -147,6 +160,7 @@ fn blank(kind: &str) -> Agent {
         short_equals: false,
         words: Vec::new(),
         flags: Vec::new(),
+        dialogs: Vec::new(),
     }
 }
 
@@ -179,6 +193,34 @@ fn home(place: &Place, value: &Value) -> Result<AgentHome, String> {
         }
     }
     Ok(home)
+}
+
+fn dialog(place: &Place, name: &str, value: &Value) -> Result<Dialog, String> {
+    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+    if name.is_empty() || name.len() > 32 || !name.chars().all(plain) {
+        return Err(format!("{}: a name is 1 to 32 of a-z, 0-9 and _", place.0));
+    }
+    let object = place.object(value)?;
+    place.only(object, &["title", "texts", "choices", "ends"])?;
+    let text = |key: &str| object.get(key).map_or(Ok(String::new()), |value| place.at(key).text(value));
+    let texts = |key: &str| {
+        let each = |value| place.at(key).each(value, |text| !text.trim().is_empty(), "blank");
+        object.get(key).map_or(Ok(Vec::new()), each)
+    };
+    let dialog =
+        Dialog { name: name.to_owned(), title: text("title")?, texts: texts("texts")?, choices: texts("choices")?, ends: text("ends")? };
+    let ends = !dialog.ends.trim().is_empty();
+    if dialog.title.trim().is_empty() {
+        return Err(format!("{}.title is missing", place.0));
+    }
+    if name == SUMMARY && dialog.choices.is_empty() {
+        return Err(format!("{}.choices is missing", place.0));
+    }
+    match (dialog.choices.is_empty(), ends) {
+        (true, false) => Err(format!("{} has neither choices nor ends", place.0)),
+        (false, true) => Err(format!("{} has both choices and ends", place.0)),
+        _ => Ok(dialog),
+    }
 }
 
 /// Reads a flag as help texts show it: `-m, --model <name>`, `--debug [filter]`, `--add-dir <dirs...>`, `--image <FILE>...`.
