@@ -8,11 +8,12 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use super::resume::settle;
 use crate::agents::catalog::{Agent, Catalog};
+use crate::agents::dialogs::{self, Question, SUMMARY};
 use crate::agents::process;
 use crate::error::Result;
 use crate::model::{Answer, BoundProcess, Resume, ResumeState, Screen};
-use crate::store::{Config, Lock, Store};
-use crate::tmux::{NotRun, Server, Version, is_launching, is_shell, shell_line};
+use crate::store::{Config, Level, Lock, Store};
+use crate::tmux::{NotRun, Server, Version, Visible, is_launching, is_shell, shell_line};
 
 /// How long a place among those that start at the same time is waited for.
 const PLACE_LIMIT: Duration = Duration::from_secs(30 * 60);
@@ -46,7 +47,8 @@ pub fn watch(server: &Server, store: &Store, config: &Config, helper: &str, pane
     let Some((resume, holder)) = begun(store, pane) else { return Ok(()) };
     let (catalog, _) = Catalog::with(&config.agents);
     let Some(agent) = catalog.get(&resume.kind) else { return Ok(()) };
-    let mut watch = Watch { server, store, helper, pane, here, agent, holder, answer: resume.answer, place: Some(place), seen: None };
+    let mut watch =
+        Watch { server, store, helper, pane, here, agent, holder, answer: resume.answer, place: Some(place), seen: None, told: None };
     let deadline = Instant::now() + WATCH_LIMIT;
     while Instant::now() < deadline && watch.goes_on() {
         pause(PAUSE);
@@ -121,15 +123,17 @@ struct Watch<'a> {
     /// Given back as soon as the agent needs it no more.
     place: Option<Lock>,
     seen: Option<Seen>,
+    /// What was noted last: each look says the same.
+    told: Option<(ResumeState, String)>,
 }
-
-struct Question;
 
 /// What was seen of the agent.
 struct Seen {
+    /// Since when it asks nothing.
     since: Instant,
     screen: Screen,
     resumed: Option<Instant>,
+    /// How often the question was answered, and when last.
     answered: (u32, Option<Instant>),
 }
 
@@ -155,31 +159,35 @@ impl Watch<'_> {
         if !is_started || in_front == self.holder.pid {
             return true;
         }
-        let Ok(screen) = self.server.screen(self.here, LIMIT) else { return true };
-        self.look_at(screen)
+        let Ok(Some(shown)) = self.server.visible(self.here, LIMIT) else { return true };
+        self.look_at(&shown);
+        self.seen.as_ref().and_then(|seen| seen.resumed).is_none_or(|since| since.elapsed() < LATE_QUESTIONS)
     }
 
-    fn look_at(&mut self, screen: Screen) -> bool {
-        let seen =
-            self.seen.get_or_insert_with(|| Seen { since: Instant::now(), screen: Screen::new(), resumed: None, answered: (0, None) });
-        let still = seen.screen == screen;
-        let blank = screen.is_empty();
-        seen.screen = screen;
-        if let Some(question) = self.question() {
-            return self.meet(&question);
+    fn look_at(&mut self, shown: &Visible) {
+        let new = || Seen { since: Instant::now(), screen: Screen::new(), resumed: None, answered: (0, None) };
+        let seen = self.seen.get_or_insert_with(new);
+        let still = seen.screen == shown.screen;
+        let blank = shown.screen.is_empty();
+        seen.screen.clone_from(&shown.screen);
+        if let Some(question) = dialogs::question(self.agent, &shown.screen) {
+            (seen.since, seen.resumed) = (Instant::now(), None);
+            return self.meet(&question, shown);
         }
-        let Some(seen) = &mut self.seen else { return true };
         let age = seen.since.elapsed();
         if seen.resumed.is_none() && ((still && !blank && age >= SETTLED) || age >= SETTLED_BLANK) {
             seen.resumed = Some(Instant::now());
             self.place = None;
             self.settle(ResumeState::Resumed, "resumed", "goes on with its conversation");
         }
-        self.seen.as_ref().and_then(|seen| seen.resumed).is_none_or(|since| since.elapsed() < LATE_QUESTIONS)
     }
 
-    fn settle(&self, state: ResumeState, reason: &str, detail: &str) {
-        settle(self.store, self.pane, state, reason, detail);
+    fn settle(&mut self, state: ResumeState, reason: &str, detail: &str) {
+        let now = Some((state, detail.to_owned()));
+        if self.told != now {
+            settle(self.store, self.pane, state, reason, detail);
+            self.told = now;
+        }
     }
 
     /// A start-up file has become another shell, which sits idle where the agent should be: there the fixed line is typed, once.
@@ -205,14 +213,42 @@ impl Watch<'_> {
         false
     }
 
-    /// What the agent asks.
-    fn question(&self) -> Option<Question> {
-        None
+    /// Answers what may be answered, and tells of the rest.
+    fn meet(&mut self, question: &Question, shown: &Visible) {
+        let waits = if question.name == SUMMARY && self.answer != Answer::Leave {
+            match self.answer(question, shown) {
+                None => return,
+                Some(why) => format!("{} {why}", question.title),
+            }
+        } else {
+            question.title.clone()
+        };
+        // Until somebody answers it needs no more than any program that runs.
+        self.place = None;
+        self.settle(ResumeState::Waiting, &question.name, &waits);
     }
 
-    /// Answers what may be answered, and tells of the rest.
-    fn meet(&mut self, question: &Question) -> bool {
-        let _ = question;
-        true
+    /// Presses the key of the wished choice, a few times if need be; tells why that comes to nothing.
+    fn answer(&mut self, question: &Question, shown: &Visible) -> Option<String> {
+        let (wished, none) = match self.answer {
+            Answer::Choice(number) => (question.choice(number), format!("Choice {number} is not offered")),
+            Answer::Full | Answer::Leave => (question.full(), "The full conversation is not offered".to_owned()),
+        };
+        let Some(choice) = wished else { return Some(none) };
+        let (times, last) = self.seen.as_ref().map(|seen| seen.answered).unwrap_or_default();
+        if last.is_some_and(|last| last.elapsed() < AGAIN) {
+            return None;
+        }
+        if times >= ANSWERS {
+            return Some("It does not take the answer".to_owned());
+        }
+        if let Some(why) = shown.refuses {
+            return Some(format!("Not answered: {why}"));
+        }
+        if let (Ok(true), Some(seen)) = (self.server.press_digit(self.here, shown, choice.number, &choice.shown, LIMIT), &mut self.seen) {
+            seen.answered = (times + 1, Some(Instant::now()));
+            self.store.log(Level::Info, "resume", &format!("{}: answered {} with {}", self.pane, question.name, choice.number));
+        }
+        None
     }
 }

@@ -5,6 +5,7 @@ mod client;
 mod clients;
 mod frame;
 mod inspect;
+mod keys;
 mod look;
 mod menu;
 mod panes;
@@ -18,6 +19,7 @@ pub use act::{HOOK_INDEX, KEYS, LOOK_COMES, OFFER, Rearm, TIMER, announce_look, 
 pub use client::{Failure, Held, Reply};
 pub use clients::SeenClient;
 pub use inspect::session as inspect_again;
+pub use keys::Visible;
 pub use look::{Purpose, look_argv};
 pub use menu::{Drawn, Item, MENU_FRAME, Menu, Prompt, menu_length, message_command};
 pub use panes::LivePane;

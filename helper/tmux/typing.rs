@@ -44,7 +44,7 @@ pub struct PaneNow {
 const QUIET: Duration = Duration::from_millis(300);
 
 /// 1 while a pane takes text.
-const TAKES_TEXT: &str = "#{?#{||:#{pane_in_mode},#{||:#{pane_dead},#{pane_input_off}}},0,1}";
+pub(super) const TAKES_TEXT: &str = "#{?#{||:#{pane_in_mode},#{||:#{pane_dead},#{pane_input_off}}},0,1}";
 
 /// Why a line was not run in a pane: a stable `snake_case` word, and words.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -124,12 +124,7 @@ impl Server {
         if tty.is_empty() {
             return Ok(None);
         }
-        let refuses = match (dead, mode, off) {
-            ("1", _, _) => Some("its program has ended"),
-            (_, "1", _) => Some("it is in copy mode"),
-            (_, _, "1") => Some("its input is switched off"),
-            _ => None,
-        };
+        let refuses = refusal(dead, mode, off);
         Ok(Some(PaneNow { tty: tty.into(), pid: pid.parse().unwrap_or(0), cursor: cursor.to_owned(), refuses }))
     }
 
@@ -195,6 +190,16 @@ impl Server {
         }
         let reply = reply?;
         if reply.ok { Ok(sent) } else { Err(Failure::Other(reply.stderr)) }
+    }
+}
+
+/// Why a pane takes no text, by its flags.
+pub(super) fn refusal(dead: &str, mode: &str, off: &str) -> Option<&'static str> {
+    match (dead, mode, off) {
+        ("1", _, _) => Some("its program has ended"),
+        (_, "1", _) => Some("it is in copy mode"),
+        (_, _, "1") => Some("its input is switched off"),
+        _ => None,
     }
 }
 

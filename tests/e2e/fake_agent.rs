@@ -18,6 +18,12 @@ echo "$$ $PWD|$(env | grep -E '^(FAKE|CLAUDE)' | sort | tr '\n' ' ')|$*" >>"$her
 mkdir "$here/open-$id" 2>/dev/null || echo "$id" >>"$here/twice"
 trap 'rmdir "$here/open-$id"' EXIT
 trap 'exit 129' HUP TERM
+if [ -e "$here/dialog" ]; then
+  stty -icanon -echo
+  printf '\033[?1049h\033[H'; cat "$here/dialog"
+  while IFS= read -rn1 key && echo "$key" >>"$here/keys"; do [ -e "$here/dialog-stays" ] || break; done
+  stty sane; printf '\033[?1049l'
+fi
 echo "this is $id"
 while read -r line; do [ "$line" = bye ] && exit 0; [ "$line" = crash ] && exit 7; done
 "#;
@@ -57,6 +63,7 @@ impl<'a> FakeAgent<'a> {
             "home": { "variable": "FAKE_HOME", "folder": ".fake" },
             "transcripts": "talks/{id}.jsonl",
             "scrub": ["FAKE_INHERITED"],
+            "dialogs": claudes_dialogs(),
             "flags": { "keep": ["--model <model>", "--verbose"], "id": ["--resume <id>"], "secret": ["--token <token>"] },
         });
         std::fs::create_dir_all(config.join("sidecar")).unwrap();
@@ -116,6 +123,16 @@ impl<'a> FakeAgent<'a> {
         std::fs::write(self.here.join(mode), "").unwrap();
     }
 
+    /// Has it ask this before it goes on, on the alternate screen.
+    pub fn ask(&self, dialog: &str) {
+        std::fs::write(self.here.join("dialog"), dialog).unwrap();
+    }
+
+    /// The keys that were pressed at its questions.
+    pub fn keys(&self) -> String {
+        std::fs::read_to_string(self.here.join("keys")).unwrap_or_default().replace('\n', "")
+    }
+
     pub fn unset(&self, mode: &str) {
         std::fs::remove_file(self.here.join(mode)).unwrap();
     }
@@ -137,6 +154,11 @@ impl<'a> FakeAgent<'a> {
         let told = || format!("{state} in {session}: {:?}\n{}\n{}", read(), self.world.screen(&format!("={session}:")), self.world.log());
         wait_or_tell(told, || read().filter(|resume| resume["state"] == state))
     }
+}
+
+fn claudes_dialogs() -> Value {
+    let table: Value = serde_json::from_str(include_str!("../../helper/agents/catalog/agents.json")).unwrap();
+    table["claude"]["dialogs"].clone()
 }
 
 /// The agents of a restore's only document, by place.

@@ -16,6 +16,7 @@ mod crash;
 mod crash_resume;
 mod death;
 mod deaths;
+mod dialogs;
 mod durability;
 mod fake_agent;
 mod fixed_point;
