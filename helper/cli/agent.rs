@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::args::{AgentCommand, ChangeArgs, IntegrationCommand};
 use super::output::{colours, directory, pad, paint, print, print_error, print_json, shown, widest};
-use super::{Context, agent_status, own_path};
+use super::{Context, agent_answer, agent_status, own_path};
 use crate::agents::catalog::{Agent, Catalog};
 use crate::agents::integration::{Edit, Integration, State, Status, TRUST_HINT, carry_out};
 use crate::error::{Error, Exit, Result};
@@ -30,6 +30,7 @@ pub(super) fn run(command: &AgentCommand, context: impl FnOnce() -> Result<Conte
         }
         AgentCommand::Integration { command } => integration(command),
         AgentCommand::Resume { pane } => super::pane::resume(context(), pane),
+        AgentCommand::Answer(options) => agent_answer::answer(&context()?, options),
         AgentCommand::Status { json } => agent_status::status(&context()?, *json),
     }
 }

@@ -376,6 +376,9 @@ pub(super) enum AgentCommand {
         #[arg(long)]
         json: bool,
     },
+    /// Answer agents that ask whether to go on with a summary or with the full conversation; leaves every other question to you
+    #[command(after_help = "Examples:\n  sidecar agent answer --dry-run\n  sidecar agent answer --choice 1")]
+    Answer(AnswerArgs),
     /// Open a pane's conversation again, in the pane that this is called in; the pane is one of `agent status --json`
     #[command(after_help = "Example:\n  sidecar agent resume pn-0123456789abcdef")]
     Resume {
@@ -392,6 +395,19 @@ pub(super) enum AgentCommand {
         #[arg(long, required = true)]
         hook_stdin: bool,
     },
+}
+
+#[derive(Args)]
+pub(super) struct AnswerArgs {
+    /// Say what would be answered, and press no key
+    #[arg(long)]
+    pub(super) dry_run: bool,
+    /// With this choice; without it, with the full conversation
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=9))]
+    pub(super) choice: Option<u8>,
+    /// Print one JSON document
+    #[arg(long)]
+    pub(super) json: bool,
 }
 
 #[derive(Subcommand)]
@@ -498,6 +514,7 @@ impl Command {
                 IntegrationCommand::Uninstall(change) | IntegrationCommand::Repair(change) => change.json,
             },
             Self::Agent { command: AgentCommand::Status { json } } => *json,
+            Self::Agent { command: AgentCommand::Answer(options) } => options.json,
             Self::Agent { command: AgentCommand::ReportSession { .. } | AgentCommand::Resume { .. } }
             | Self::Menu { .. }
             | Self::Completions { .. }

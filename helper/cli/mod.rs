@@ -1,6 +1,7 @@
 //! The command line: arguments and printing, no decisions.
 
 mod agent;
+mod agent_answer;
 mod agent_status;
 mod args;
 mod completions;

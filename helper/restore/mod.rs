@@ -1,6 +1,7 @@
 //! Bringing shells back: a pure plan, pure scripts for tmux, and the run that carries them out.
 
 mod agents;
+mod answer;
 mod effective;
 mod execute;
 mod opening;
@@ -13,6 +14,7 @@ mod situation;
 mod watch;
 
 pub use agents::{AgentFacts, Asked, Claim, resume_line};
+pub use answer::{NotAnswered, press, visible, wished};
 pub use execute::{Order, Progress, Report, restore};
 pub use opening::{Start, start};
 pub use plan::{Facts, plan};

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
+use super::answer::{NotAnswered, press};
 use super::resume::settle;
 use crate::agents::catalog::{Agent, Catalog};
 use crate::agents::dialogs::{self, Question, SUMMARY};
@@ -36,6 +37,8 @@ const LIMIT: Duration = Duration::from_secs(2);
 /// An answer that is not taken is given again after this time, and so many times.
 const AGAIN: Duration = Duration::from_secs(3);
 const ANSWERS: u32 = 3;
+/// How long an agent may take to take it.
+const TAKEN: Duration = Duration::from_secs(1);
 
 /// Waits for the turn of `pane`'s resume, which runs in the live pane `here`, says so on standard output, and watches it. `helper` is
 /// this program's own path.
@@ -172,7 +175,7 @@ impl Watch<'_> {
         seen.screen.clone_from(&shown.screen);
         if let Some(question) = dialogs::question(self.agent, &shown.screen) {
             (seen.since, seen.resumed) = (Instant::now(), None);
-            return self.meet(&question, shown);
+            return self.meet(&question);
         }
         let age = seen.since.elapsed();
         if seen.resumed.is_none() && ((still && !blank && age >= SETTLED) || age >= SETTLED_BLANK) {
@@ -214,40 +217,37 @@ impl Watch<'_> {
     }
 
     /// Answers what may be answered, and tells of the rest.
-    fn meet(&mut self, question: &Question, shown: &Visible) {
-        let waits = if question.name == SUMMARY && self.answer != Answer::Leave {
-            match self.answer(question, shown) {
-                None => return,
-                Some(why) => format!("{} {why}", question.title),
-            }
+    fn meet(&mut self, question: &Question) {
+        let why = if question.name == SUMMARY && self.answer != Answer::Leave {
+            let Some(why) = self.answer() else { return };
+            format!(" ({why})")
         } else {
-            question.title.clone()
+            String::new()
         };
         // Until somebody answers it needs no more than any program that runs.
         self.place = None;
-        self.settle(ResumeState::Waiting, &question.name, &waits);
+        self.settle(ResumeState::Waiting, &question.name, &format!("{}{why}", question.title));
     }
 
-    /// Presses the key of the wished choice, a few times if need be; tells why that comes to nothing.
-    fn answer(&mut self, question: &Question, shown: &Visible) -> Option<String> {
-        let (wished, none) = match self.answer {
-            Answer::Choice(number) => (question.choice(number), format!("Choice {number} is not offered")),
-            Answer::Full | Answer::Leave => (question.full(), "The full conversation is not offered".to_owned()),
-        };
-        let Some(choice) = wished else { return Some(none) };
+    /// Presses the key of the wished choice, a few times if need be; tells why that came to nothing.
+    fn answer(&mut self) -> Option<String> {
         let (times, last) = self.seen.as_ref().map(|seen| seen.answered).unwrap_or_default();
         if last.is_some_and(|last| last.elapsed() < AGAIN) {
             return None;
         }
         if times >= ANSWERS {
-            return Some("It does not take the answer".to_owned());
+            return Some("it does not take the answer".to_owned());
         }
-        if let Some(why) = shown.refuses {
-            return Some(format!("Not answered: {why}"));
+        match press(self.server, self.store, self.agent, self.here, self.answer, TAKEN) {
+            Ok(None) => return None,
+            Ok(Some(choice)) => {
+                self.store.log(Level::Info, "resume", &format!("{}: answered {SUMMARY} with {}", self.pane, choice.number));
+            }
+            Err(NotAnswered("not_taken" | "no_answer", _)) => {}
+            Err(NotAnswered(_, why)) => return Some(why),
         }
-        if let (Ok(true), Some(seen)) = (self.server.press_digit(self.here, shown, choice.number, &choice.shown, LIMIT), &mut self.seen) {
+        if let Some(seen) = &mut self.seen {
             seen.answered = (times + 1, Some(Instant::now()));
-            self.store.log(Level::Info, "resume", &format!("{}: answered {} with {}", self.pane, question.name, choice.number));
         }
         None
     }

@@ -187,7 +187,7 @@ pub(super) fn state_of(agent: &AgentStep) -> AgentState {
 }
 
 /// The agent that somebody sits at in a pane, the conversation that its arguments name, and its process.
-fn running_agent<'a>(catalog: &'a Catalog, pane: &SeenPane) -> Option<(&'a Agent, Option<String>, i32)> {
+pub(super) fn running_agent<'a>(catalog: &'a Catalog, pane: &SeenPane) -> Option<(&'a Agent, Option<String>, i32)> {
     if pane.dead || pane.pid <= 0 {
         return None;
     }

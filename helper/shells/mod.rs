@@ -2,6 +2,7 @@
 //! function, for the command line and for menus alike.
 
 mod agents;
+mod answer;
 mod delete;
 mod forget;
 mod git;
@@ -25,6 +26,7 @@ use crate::store::{Config, Store};
 use crate::tmux::Server;
 
 pub use agents::{AgentListing, AgentState, PaneAgent};
+pub use answer::{AnswerRow, AnswerStatus, Answers};
 pub use import::Import;
 pub use list::{AgentRow, Listing, Row, Status};
 pub use new::{NewShell, Place};

@@ -194,6 +194,14 @@ impl Store {
         lock::lock_named(self.host(), "resume.turn", Duration::ZERO)
     }
 
+    /// Keeps everybody else from answering questions of agents for as long as it is held.
+    ///
+    /// # Errors
+    /// As for [`Store::lock`].
+    pub fn lock_answers(&self, limit: Duration) -> Result<Lock> {
+        lock::lock_named(&self.dir, "answer.lock", limit)
+    }
+
     fn host(&self) -> &Path {
         self.dir.parent().unwrap_or(&self.dir)
     }

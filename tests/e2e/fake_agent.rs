@@ -18,10 +18,10 @@ echo "$$ $PWD|$(env | grep -E '^(FAKE|CLAUDE)' | sort | tr '\n' ' ')|$*" >>"$her
 mkdir "$here/open-$id" 2>/dev/null || echo "$id" >>"$here/twice"
 trap 'rmdir "$here/open-$id"' EXIT
 trap 'exit 129' HUP TERM
-if [ -e "$here/dialog" ]; then
+if [ -e "$here/dialog-$id" ]; then
   stty -icanon -echo
-  printf '\033[?1049h\033[H'; cat "$here/dialog"
-  while IFS= read -rn1 key && echo "$key" >>"$here/keys"; do [ -e "$here/dialog-stays" ] || break; done
+  printf '\033[?1049h\033[H'; cat "$here/dialog-$id"
+  while IFS= read -rn1 key && echo "$key" >>"$here/keys-$id"; do [ -e "$here/dialog-stays" ] || break; done
   stty sane; printf '\033[?1049l'
 fi
 echo "this is $id"
@@ -123,14 +123,21 @@ impl<'a> FakeAgent<'a> {
         std::fs::write(self.here.join(mode), "").unwrap();
     }
 
-    /// Has it ask this before it goes on, on the alternate screen.
-    pub fn ask(&self, dialog: &str) {
-        std::fs::write(self.here.join("dialog"), dialog).unwrap();
+    /// Has it draw this on the alternate screen, and wait for a key, before it goes on with that conversation.
+    pub fn ask(&self, id: &str, dialog: &str) {
+        std::fs::write(self.here.join(format!("dialog-{id}")), dialog).unwrap();
     }
 
-    /// The keys that were pressed at its questions.
-    pub fn keys(&self) -> String {
-        std::fs::read_to_string(self.here.join("keys")).unwrap_or_default().replace('\n', "")
+    /// The keys that were pressed there.
+    pub fn keys(&self, id: &str) -> String {
+        std::fs::read_to_string(self.here.join(format!("keys-{id}"))).unwrap_or_default().replace('\n', "")
+    }
+
+    /// The words that start it with a conversation, for a pane of its own.
+    pub fn words(&self, id: &str) -> Vec<String> {
+        let program = self.here.parent().unwrap().join("fake bin/fake");
+        let words = [program.as_path(), &self.here.join("script"), &self.here].map(|path| path.display().to_string());
+        words.into_iter().chain(["--resume".to_owned(), id.to_owned()]).collect()
     }
 
     pub fn unset(&self, mode: &str) {
