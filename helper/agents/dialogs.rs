@@ -107,6 +107,21 @@ impl<'a> Line<'a> {
         self.text.is_empty()
     }
 
+    /// Whether keys are told here.
+    fn is_keys(&self) -> bool {
+        self.text.split('·').next().is_some_and(is_key)
+    }
+
+    fn end(&self) -> usize {
+        self.column + self.text.chars().count()
+    }
+
+    /// Whether it begins with a word that had no room in the line above, on a screen whose widest line is so wide.
+    fn goes_on(&self, above: &Line, width: usize) -> bool {
+        let first_word = self.text.split(' ').next().unwrap_or_default().chars().count();
+        self.text.starts_with(char::is_alphabetic) && above.end() + 1 + first_word > width
+    }
+
     fn number(&self) -> Option<u8> {
         numbered(self.text).map(|(number, _)| number)
     }
@@ -131,8 +146,9 @@ impl List {
     fn of(lines: &[Line]) -> Option<Self> {
         let cursor = lines.iter().rposition(|line| line.chosen)?;
         let column = lines[cursor].column;
+        let width = lines.iter().map(Line::end).max().unwrap_or_default();
         let begin = match lines[cursor].number() {
-            Some(number) => begin_of_numbers(lines, cursor, number)?,
+            Some(number) => begin_of_numbers(lines, cursor, number, width)?,
             None => {
                 let own = |line: &Line| !line.is_blank() && !line.chosen && line.column >= column;
                 cursor - lines[..cursor].iter().rev().take_while(|line| own(line)).count()
@@ -145,11 +161,14 @@ impl List {
             if line.is_blank() && is_numbered {
                 continue;
             }
-            if line.is_blank() || line.column < column {
+            // Some wrap to the left edge.
+            let goes_on = at == end
+                && at > begin
+                && (line.column > column || (is_numbered && line.goes_on(&lines[at - 1], width) && !line.is_keys()));
+            if line.is_blank() || (line.column < column && !goes_on) {
                 break;
             }
             let next = choices.last().map_or(line.number(), |(last, ..)| last.map(|last| last + 1));
-            let right_below = at == begin || at == end;
             match (is_numbered, line.column == column) {
                 (true, true) if line.number() == next => {
                     let text = numbered(line.text).map_or(line.text, |(_, text)| text);
@@ -157,7 +176,7 @@ impl List {
                 }
                 (false, true) => choices.push((None, line.text.to_owned(), line.text.to_owned())),
                 // It goes on, where the pane is narrow.
-                (_, false) if right_below && !choices.is_empty() => {
+                (_, false) if goes_on => {
                     let words = &mut choices.last_mut()?.2;
                     words.push(' ');
                     words.push_str(line.text);
@@ -167,9 +186,8 @@ impl List {
             end = at + 1;
         }
         let below = &lines[end..];
-        let width = lines.iter().map(|line| line.column + line.text.chars().count()).max().unwrap_or_default();
-        // Without numbers and keys it may be a prompt, and what stands around it.
-        let waits = is_numbered || !below.is_empty();
+        // Without numbers and keys it may be a prompt, and what stands around it; at the left edge anything.
+        let waits = !below.is_empty() || (is_numbered && lines[end - 1].column >= column);
         (end > cursor && choices.len() > 1 && waits && are_keys(below, width)).then_some(Self { begin, choices })
     }
 
@@ -201,7 +219,7 @@ impl List {
 }
 
 /// Where the choices begin of which this line is the one of that number: at 1, or at the top of the screen.
-fn begin_of_numbers(lines: &[Line], cursor: usize, number: u8) -> Option<usize> {
+fn begin_of_numbers(lines: &[Line], cursor: usize, number: u8, width: usize) -> Option<usize> {
     let (mut begin, mut number) = (cursor, number);
     for at in (0..cursor).rev() {
         if number == 1 {
@@ -210,7 +228,7 @@ fn begin_of_numbers(lines: &[Line], cursor: usize, number: u8) -> Option<usize> 
         let line = &lines[at];
         if line.column == lines[cursor].column && line.number() == Some(number - 1) && !line.chosen {
             (begin, number) = (at, number - 1);
-        } else if !line.is_blank() && line.column <= lines[cursor].column {
+        } else if !line.is_blank() && line.column <= lines[cursor].column && !(at > 0 && line.goes_on(&lines[at - 1], width)) {
             return None;
         }
     }
@@ -225,14 +243,13 @@ fn are_keys(lines: &[Line], width: usize) -> bool {
     filled <= KEY_LINES
         && lines.iter().all(|line| {
             let before = if line.is_blank() { above.take() } else { above.replace(line) };
-            let first_word = line.text.split(' ').next().unwrap_or_default().chars().count();
-            let full = |above: &Line| above.column == line.column && above.column + above.text.chars().count() + 1 + first_word > width;
-            let had_no_room = before.is_some_and(full) && line.text.starts_with(char::is_alphabetic);
+            let had_no_room = before.is_some_and(|above| above.column == line.column && line.goes_on(above, width));
             let mut parts = line.text.split(['·', '|']).flat_map(|part| part.split("   ")).map(str::trim).filter(|part| !part.is_empty());
             parts.next().is_none_or(|part| had_no_room || is_key(part)) && parts.all(is_key)
         })
 }
 
+/// Whether this begins with a key, and tells in a few words what it does.
 fn is_key(part: &str) -> bool {
     const KEYS: &[&str] = &["enter", "return", "esc", "escape", "tab", "space", "ctrl", "shift", "alt"];
     let words: Vec<String> = part.split_whitespace().map(str::to_lowercase).collect();

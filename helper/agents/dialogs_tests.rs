@@ -143,10 +143,60 @@ const CODEX_HOOKS: &str = "
 › 1. Review hooks
   2. Trust all and continue
   3. Continue without trusting (hooks won't run)
+
+  enter confirm · esc skip
+";
+
+const MCPS: &str = "
+────────────────────────────────────────────────────────────────────────────────────────────────────
+  2 new MCP servers found in this project
+  Select any you wish to enable.
+
+  MCP servers may execute code or access system resources. All tool calls require approval.
+
+  ❯ [✔] foo
+    [✔] bar
+       Enable selected
+
+ Space to select · Esc to reject all
+";
+
+const LOG_IN: &str = "
+  Claude Code can be used with your Claude subscription or billed based on API usage through your Console account.
+
+  Select login method:
+
+  ❯ 1. Claude account with subscription · Individual, Team, or Enterprise
+
+    2. Anthropic Console account · API usage billing
+
+    3. 3rd-party platform · Bedrock, Microsoft Foundry, Google Vertex AI
+
+  Esc to cancel
+";
+
+const CODEX_LOG_IN: &str = "
+  Welcome to Codex, OpenAI's command-line coding agent
+
+  Choose how you want to use Codex.
+
+> 1. Sign in with ChatGPT
+     Usage included with Plus, Pro, Business, and Enterprise plans
+
+  2. Sign in with Device Code
+     Sign in from another device with a one-time code
+
+  3. Sign in another way
+     Use an API key or another provider
+
+  Press enter to continue
 ";
 
 /// Each with the agent that asks it.
-const ALL: [(&str, &str, &str); 12] = [
+const ALL: [(&str, &str, &str); 15] = [
+    ("claude", "mcp_servers", MCPS),
+    ("claude", "log_in", LOG_IN),
+    ("codex", "log_in", CODEX_LOG_IN),
     ("claude", "trust_folder", TRUST),
     ("claude", "resume_summary", SUMMARY_OLD),
     ("claude", "resume_summary", SUMMARY_NEW),
@@ -196,6 +246,11 @@ fn wrapped(screen: &str, width: usize) -> String {
     out
 }
 
+/// The same, but what goes on stands at the left edge.
+fn to_the_edge(wrapped: &str) -> String {
+    wrapped.replace("\n     Business,", "\nBusiness,").replace("\n     one-time", "\none-time")
+}
+
 #[test]
 fn each_is_known_where_it_stands_last_whatever_stands_above_and_however_wide_the_pane() {
     for (kind, wanted, screen) in ALL {
@@ -207,6 +262,7 @@ fn each_is_known_where_it_stands_last_whatever_stands_above_and_however_wide_the
             ("without blank lines", screen.lines().filter(|line| !line.is_empty()).map(|line| format!("{line}\n")).collect()),
             ("60 columns", wrapped(screen, 60)),
             ("40 columns", wrapped(screen, 40)),
+            ("40 columns to the left edge", to_the_edge(&wrapped(screen, 40))),
         ] {
             assert_eq!(name(kind, &screen).as_deref(), Some(wanted), "{how}:\n{screen}");
         }
