@@ -52,7 +52,7 @@ pub fn question(agent: &Agent, screen: &[String]) -> Option<Question> {
     let lines: Vec<Line> = screen[..end].iter().map(|line| Line::of(line)).collect();
     match List::of(&lines) {
         Some(list) => Some(list.question(agent, &lines)),
-        None => agent.dialogs.iter().find(|dialog| ends_with(dialog, &lines)).map(named),
+        None => agent.dialogs.iter().find(|dialog| ends_with_keys(dialog, &lines)).map(named),
     }
 }
 
@@ -66,17 +66,15 @@ const REACH: usize = 40;
 /// Most lines of keys below a question.
 const KEY_LINES: usize = 3;
 
-/// Of a question without a list of choices: its texts, and last on the screen its keys.
-fn ends_with(dialog: &Dialog, lines: &[Line]) -> bool {
-    let last = |number: usize| &lines[lines.len().saturating_sub(number)..];
-    let shown = squeezed_lines(last(REACH));
-    let begins_with_key = |line: &Line| {
-        let letter = |word: &str| word.len() == 1 && word.starts_with(|c: char| c.is_ascii_alphabetic());
-        line.text.split("  ").next().is_some_and(is_key) || line.text.split(' ').next().is_some_and(letter)
-    };
+/// Of a question without a list of choices: its texts, and last on the screen its keys, letters among them.
+fn ends_with_keys(dialog: &Dialog, lines: &[Line]) -> bool {
+    let width = width(lines);
+    let letter = |part: &str| part.split(' ').next().is_some_and(|word| word.len() == 1 && word.as_bytes()[0].is_ascii_alphabetic());
+    let is_key = |part: &str| is_key(part) || letter(part);
+    let keys = (lines.len().saturating_sub(KEY_LINES)..lines.len()).map(|at| &lines[at..]).find(|below| are_keys(below, width, is_key));
+    let shown = squeezed_lines(&lines[lines.len().saturating_sub(REACH)..]);
     dialog.choices.is_empty()
-        && shown.ends_with(&squeezed(&dialog.ends))
-        && last(KEY_LINES).iter().any(begins_with_key)
+        && keys.is_some_and(|keys| squeezed_lines(keys).contains(&squeezed(&dialog.keys)))
         && dialog.texts.iter().all(|text| shown.contains(&squeezed(text)))
 }
 
@@ -146,7 +144,7 @@ impl List {
     fn of(lines: &[Line]) -> Option<Self> {
         let cursor = lines.iter().rposition(|line| line.chosen)?;
         let column = lines[cursor].column;
-        let width = lines.iter().map(Line::end).max().unwrap_or_default();
+        let width = width(lines);
         let begin = match lines[cursor].number() {
             Some(number) => begin_of_numbers(lines, cursor, number, width)?,
             None => {
@@ -188,7 +186,7 @@ impl List {
         let below = &lines[end..];
         // Without numbers and keys it may be a prompt, and what stands around it; at the left edge anything.
         let waits = !below.is_empty() || (is_numbered && lines[end - 1].column >= column);
-        (end > cursor && choices.len() > 1 && waits && are_keys(below, width)).then_some(Self { begin, choices })
+        (end > cursor && choices.len() > 1 && waits && are_keys(below, width, is_key)).then_some(Self { begin, choices })
     }
 
     fn question(&self, agent: &Agent, lines: &[Line]) -> Question {
@@ -235,17 +233,23 @@ fn begin_of_numbers(lines: &[Line], cursor: usize, number: u8, width: usize) -> 
     Some(begin)
 }
 
+fn width(lines: &[Line]) -> usize {
+    lines.iter().map(Line::end).max().unwrap_or_default()
+}
+
 /// Whether nothing stands there but keys and what they do: `Enter to confirm · Esc to cancel`. `width` is that of the widest line of
 /// the screen: only what had no room above goes on below.
-fn are_keys(lines: &[Line], width: usize) -> bool {
+fn are_keys(lines: &[Line], width: usize, is_key: impl Fn(&str) -> bool) -> bool {
     let filled = lines.iter().filter(|line| !line.is_blank()).count();
     let mut above: Option<&Line> = None;
     filled <= KEY_LINES
+        && !lines.iter().any(|line| line.chosen)
         && lines.iter().all(|line| {
             let before = if line.is_blank() { above.take() } else { above.replace(line) };
-            let had_no_room = before.is_some_and(|above| above.column == line.column && line.goes_on(above, width));
-            let mut parts = line.text.split(['·', '|']).flat_map(|part| part.split("   ")).map(str::trim).filter(|part| !part.is_empty());
-            parts.next().is_none_or(|part| had_no_room || is_key(part)) && parts.all(is_key)
+            let beneath = |above: &Line| line.column == above.column || (line.column > 0 && line.column + 1 == above.column);
+            let had_no_room = before.is_some_and(|above| beneath(above) && line.goes_on(above, width));
+            let mut parts = line.text.split('·').flat_map(|part| part.split("   ")).map(str::trim).filter(|part| !part.is_empty());
+            parts.next().is_none_or(|part| had_no_room || is_key(part)) && parts.all(&is_key)
         })
 }
 

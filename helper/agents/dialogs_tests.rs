@@ -136,6 +136,26 @@ const CODEX_LOCKED: &str = "
   r retry   f fork   ←/esc command center   ^c/q exit
 ";
 
+const CODEX_LOCKED_171: &str = "
+  🔒  This conversation is open in another app            r to retry
+      Close it there and press R to continue here.
+
+   r retry   f fork   ←/esc command center   ^c/q exit   ^t transcript
+";
+
+const CODEX_LOCKED_171_NARROW: &str = "
+  Worked for <1s • 00:14
+
+  🔒  This conversation is open in
+  another app
+  r to retry
+      Close it there and press R to
+      continue here.
+
+   r retry   f fork   ←/esc command
+  center   ^c/q exit   ^t transcript
+";
+
 const CODEX_HOOKS: &str = "
   Hooks need review
   12 hooks are new or changed.
@@ -193,7 +213,7 @@ const CODEX_LOG_IN: &str = "
 ";
 
 /// Each with the agent that asks it.
-const ALL: [(&str, &str, &str); 15] = [
+const ALL: [(&str, &str, &str); 17] = [
     ("claude", "mcp_servers", MCPS),
     ("claude", "log_in", LOG_IN),
     ("codex", "log_in", CODEX_LOG_IN),
@@ -208,6 +228,8 @@ const ALL: [(&str, &str, &str); 15] = [
     ("codex", "trust_folder", CODEX_TRUST),
     ("codex", "choose_directory", CODEX_DIRECTORY),
     ("codex", "open_elsewhere", CODEX_LOCKED),
+    ("codex", "open_elsewhere", CODEX_LOCKED_171),
+    ("codex", "open_elsewhere", CODEX_LOCKED_171_NARROW),
     ("codex", "hooks_review", CODEX_HOOKS),
 ];
 
@@ -254,11 +276,12 @@ fn to_the_edge(wrapped: &str) -> String {
 #[test]
 fn each_is_known_where_it_stands_last_whatever_stands_above_and_however_wide_the_pane() {
     for (kind, wanted, screen) in ALL {
+        let narrow = screen.lines().all(|line| line.chars().count() <= 40);
         let above = format!("$ claude --resume x\n{PERMISSION}\n⏺ Here it is:\n{TRUST}\n❯ 1. one\n  2. two\n\n{screen}");
         for (how, screen) in [
             ("as it is", screen.to_owned()),
             ("with blank lines below", format!("{screen}\n   \n\n")),
-            ("with things above", above),
+            ("with things above", if narrow { wrapped(&above, 40) } else { above }),
             ("without blank lines", screen.lines().filter(|line| !line.is_empty()).map(|line| format!("{line}\n")).collect()),
             ("60 columns", wrapped(screen, 60)),
             ("40 columns", wrapped(screen, 40)),

@@ -62,8 +62,8 @@ pub struct Dialog {
     pub texts: Vec<String>,
     /// What stands among its choices; empty for a question that has no list of them.
     pub choices: Vec<String>,
-    /// What a question without a list ends with.
-    pub ends: String,
+    /// What stands among the keys at the end of a question without a list.
+    pub keys: String,
 }
 
 /// What a script that an interpreter runs is.
@@ -281,7 +281,7 @@ mod tests {
         let (catalog, warnings) = with(
             r#"{ "aider": { "programs": ["aider"], "resume": ["--restore", "{id}"] },
                  "claude": { "title": "My Claude", "flags": { "keep": ["--newer <value>"], "session": ["--model <model>"] },
-                             "dialogs": { "log_in": false, "api_key": { "title": "t", "choices": ["c"] }, "new": { "title": "n", "ends": "e" } } },
+                             "dialogs": { "log_in": false, "api_key": { "title": "t", "choices": ["c"] }, "new": { "title": "n", "keys": "e" } } },
                  "codex": false }"#,
         );
         assert!(warnings.is_empty(), "{warnings:?}");
@@ -335,13 +335,13 @@ mod tests {
             (r#"{"x": {"programs": ["x"], "resume": ["{id}"], "dialogs": []}}"#, "agents.x.dialogs is no JSON object"),
             (r#"{"claude": {"dialogs": {"A b": {}}}}"#, "agents.claude.dialogs.A b: a name is 1 to 32 of a-z, 0-9 and _"),
             (r#"{"claude": {"dialogs": {"x": {}}}}"#, "agents.claude.dialogs.x.title is missing"),
-            (r#"{"claude": {"dialogs": {"x": {"title": "x?"}}}}"#, "agents.claude.dialogs.x has neither choices nor ends"),
-            (r#"{"claude": {"dialogs": {"x": {"title": "x?", "choices": ["a"], "ends": "b"}}}}"#, "agents.claude.dialogs.x has both"),
+            (r#"{"claude": {"dialogs": {"x": {"title": "x?"}}}}"#, "agents.claude.dialogs.x has neither choices nor keys"),
+            (r#"{"claude": {"dialogs": {"x": {"title": "x?", "choices": ["a"], "keys": "b"}}}}"#, "agents.claude.dialogs.x has both"),
             (r#"{"claude": {"dialogs": {"x": {"title": "x?", "choices": [" "]}}}}"#, "agents.claude.dialogs.x.choices[0] is blank"),
             (r#"{"claude": {"dialogs": {"x": {"title": "x?", "choices": "a"}}}}"#, "agents.claude.dialogs.x.choices is no list of words"),
             (r#"{"claude": {"dialogs": {"x": {"key": "y"}}}}"#, "agents.claude.dialogs.x.key is not known"),
             (
-                r#"{"claude": {"dialogs": {"resume_summary": {"title": "x?", "ends": "y"}}}}"#,
+                r#"{"claude": {"dialogs": {"resume_summary": {"title": "x?", "keys": "y"}}}}"#,
                 "agents.claude.dialogs.resume_summary.choices is missing",
             ),
             (r#"{"claude": {"flags": {"keep": ["--new value"]}}}"#, "agents.claude.flags.keep[0]"),

@@ -201,24 +201,24 @@ fn dialog(place: &Place, name: &str, value: &Value) -> Result<Dialog, String> {
         return Err(format!("{}: a name is 1 to 32 of a-z, 0-9 and _", place.0));
     }
     let object = place.object(value)?;
-    place.only(object, &["title", "texts", "choices", "ends"])?;
+    place.only(object, &["title", "texts", "choices", "keys"])?;
     let text = |key: &str| object.get(key).map_or(Ok(String::new()), |value| place.at(key).text(value));
     let texts = |key: &str| {
         let each = |value| place.at(key).each(value, |text| !text.trim().is_empty(), "blank");
         object.get(key).map_or(Ok(Vec::new()), each)
     };
     let dialog =
-        Dialog { name: name.to_owned(), title: text("title")?, texts: texts("texts")?, choices: texts("choices")?, ends: text("ends")? };
-    let ends = !dialog.ends.trim().is_empty();
+        Dialog { name: name.to_owned(), title: text("title")?, texts: texts("texts")?, choices: texts("choices")?, keys: text("keys")? };
+    let keys = !dialog.keys.trim().is_empty();
     if dialog.title.trim().is_empty() {
         return Err(format!("{}.title is missing", place.0));
     }
     if name == SUMMARY && dialog.choices.is_empty() {
         return Err(format!("{}.choices is missing", place.0));
     }
-    match (dialog.choices.is_empty(), ends) {
-        (true, false) => Err(format!("{} has neither choices nor ends", place.0)),
-        (false, true) => Err(format!("{} has both choices and ends", place.0)),
+    match (dialog.choices.is_empty(), keys) {
+        (true, false) => Err(format!("{} has neither choices nor keys", place.0)),
+        (false, true) => Err(format!("{} has both choices and keys", place.0)),
         _ => Ok(dialog),
     }
 }
