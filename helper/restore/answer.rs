@@ -76,11 +76,14 @@ pub fn press(
         Err(failure) => return Err(NotAnswered("no_answer", failure.to_string())),
     }
     let deadline = Instant::now() + limit;
-    while asked(&visible(server, pane)?).is_some() {
+    let mut gone = 0;
+    // One look may come while the agent draws the same again.
+    while gone < 2 {
         if Instant::now() >= deadline {
             return Err(NotAnswered("not_taken", format!("the question still stands there after the key {}", choice.number)));
         }
         std::thread::sleep(PAUSE);
+        gone = if asked(&visible(server, pane)?).is_some() { 0 } else { gone + 1 };
     }
     Ok(Some(choice.clone()))
 }

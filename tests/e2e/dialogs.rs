@@ -1,10 +1,13 @@
 //! Questions that agents stand at: one is answered, every other is told and left alone. The agent is a stand-in; at the end are the real
 //! ones.
 
-use serde_json::Value;
+use std::path::PathBuf;
 
+use serde_json::{Value, json};
+
+use super::agents::{Agents, programs};
 use super::fake_agent::{FakeAgent, agents};
-use super::support::{Said, World, tmux_versions, wait_or_tell};
+use super::support::{Said, World, tmux_versions, wait_for, wait_or_tell};
 use super::verdicts::world;
 
 pub const SUMMARY: &str = "
@@ -244,4 +247,120 @@ fn a_key_reaches_the_pane_that_asks_alone_and_none_in_copy_mode() {
         // No buffer is left behind.
         assert_eq!(world.tmux(["list-buffers"]).ok(), "", "{version}");
     }
+}
+
+impl Agents {
+    /// What `agent answer` told, a line a pane.
+    #[track_caller]
+    fn answer(&self, code: i32) -> Vec<String> {
+        let said = self.sidecar(&["agent", "answer"]);
+        assert_eq!(said.code, code, "{said:?}");
+        said.out.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect()
+    }
+
+    fn close(&self, session: &str) {
+        let pid = self.world.tmux(["display-message", "-p", "-t", &format!("={session}:"), "#{pane_pid}"]).ok().trim().parse().unwrap();
+        self.world.tmux(["kill-session", "-t", &format!("={session}")]).ok();
+        self.world.wait_gone(pid);
+    }
+
+    /// Changes a file in the home of the agents.
+    fn edit(&self, file: &str, change: impl FnOnce(String) -> String) {
+        let path = self.world.home().join(file);
+        std::fs::write(&path, change(std::fs::read_to_string(&path).unwrap())).unwrap();
+    }
+
+    /// The transcripts below a folder of the agents' home.
+    fn talks(&self, folder: &str) -> Vec<PathBuf> {
+        let found = self.world.command("find").arg(self.world.home().join(folder)).args(["-name", "*.jsonl"]).output().unwrap();
+        String::from_utf8(found.stdout).unwrap().lines().map(PathBuf::from).collect()
+    }
+}
+
+#[test]
+fn the_real_agents_questions_are_told_and_left_alone() {
+    let mut agents = Agents::new();
+    // Settings that forbid nothing keep Codex from asking.
+    agents.edit(".codex/config.toml", |text| {
+        text.lines().filter(|line| !line.starts_with("approval_policy") && !line.starts_with("sandbox_mode")).collect::<Vec<_>>().join("\n")
+    });
+    agents.start("talk", "codex", &["--no-daemon", "the first"]);
+    agents.wait_shown("talk", "ACK 1: the first");
+    let id = wait_for("a transcript of Codex", || {
+        let name = agents.talks(".codex/sessions").first()?.file_stem()?.to_str()?.to_owned();
+        Some(name[name.len() - 36..].to_owned())
+    });
+    agents.close("talk");
+
+    agents.work = agents.world.folder("elsewhere");
+    agents.start("directory", "codex", &["--no-daemon", "resume", &id]);
+    agents.start("claude", "claude", &["--verbose"]);
+    agents.work = agents.world.folder("repository");
+    assert!(agents.world.command("git").args(["init", "-q"]).current_dir(&agents.work).status().unwrap().success());
+    agents.start("codex", "codex", &["--no-daemon"]);
+    for (session, last) in [("directory", "esc use session"), ("claude", "Enter to confirm"), ("codex", "enter continue")] {
+        agents.wait_shown(session, last);
+    }
+    let before = ["directory", "claude", "codex"].map(|session| agents.screen(session));
+    let rows = agents.answer(0);
+    assert_eq!(
+        rows,
+        [
+            "claude:0.0 Claude Code trust folder waiting: trust this folder?",
+            "codex:0.0 Codex trust folder waiting: trust this folder?",
+            "directory:0.0 Codex choose directory waiting: in which directory?",
+        ]
+    );
+    for (session, before) in ["directory", "claude", "codex"].into_iter().zip(before) {
+        assert_eq!(agents.screen(session), before);
+    }
+}
+
+#[test]
+fn the_real_question_of_how_to_go_on_is_answered_and_the_whole_conversation_goes_on() {
+    let agents = Agents::new();
+    // It asks if its service says that it may; that word is kept from the last time.
+    agents.edit(".claude.json", |text| {
+        let mut settings: Value = serde_json::from_str(&text).unwrap();
+        settings["cachedGrowthBookFeatures"] = json!({ "tengu_gleaming_fair": true });
+        settings.to_string()
+    });
+    // A program is known by the name that it is called by.
+    let older = agents.world.folder("older").join("claude");
+    std::os::unix::fs::symlink(programs().join("claude-2.1.200").canonicalize().unwrap(), &older).unwrap();
+    let older = older.display().to_string();
+    let off = ["DISABLE_TELEMETRY", "DISABLE_ERROR_REPORTING", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC"];
+    let start = |session: &str, words: &[&str]| {
+        let unset: Vec<&str> = off.into_iter().flat_map(|name| ["-u", name]).collect();
+        agents.start(session, "/usr/bin/env", &[&unset[..], &[&older], words].concat());
+    };
+    start("one", &["the first"]);
+    agents.wait_shown("one", "ACK 1: the first");
+    agents.close("one");
+
+    let [talk] = &agents.talks(".claude/projects")[..] else { panic!("one transcript") };
+    let text = std::fs::read_to_string(talk).unwrap();
+    std::fs::write(talk, text.lines().map(|line| format!("{}\n", aged(line))).collect::<String>()).unwrap();
+    start("two", &["--resume", talk.file_stem().unwrap().to_str().unwrap()]);
+    agents.wait_shown("two", "Enter to confirm");
+    agents.world.tmux(["resize-window", "-t", "=two:", "-x", "40", "-y", "45"]).ok();
+    agents.wait_shown("two", "Resuming the full session will\n");
+    agents.wait_shown("two", "Enter to confirm");
+    let full = "two:0.0 Claude Code resume summary answered: 2, Resume full session as-is";
+    assert_eq!(agents.answer(0), [full], "{}", agents.screen("two"));
+    agents.say("two", "the second", "ACK 2: the second");
+    assert_eq!(agents.answer(0), ["Nothing to answer: no agent waits at a question."]);
+}
+
+/// A line of a transcript as it would be had the conversation been three hours ago, and long.
+fn aged(line: &str) -> Value {
+    let mut entry: Value = serde_json::from_str(line).unwrap();
+    if let Some(time) = entry["timestamp"].as_str() {
+        let before = time.parse::<jiff::Timestamp>().unwrap() - jiff::Span::new().minutes(185);
+        entry["timestamp"] = json!(format!("{before:.3}"));
+    }
+    if entry["message"]["usage"].is_object() {
+        entry["message"]["usage"]["input_tokens"] = json!(150_000);
+    }
+    entry
 }
