@@ -136,8 +136,15 @@ fn numbered(text: &str) -> Option<(u8, &str)> {
 struct List {
     /// Where the list begins.
     begin: usize,
-    /// The number of each choice, its first line, and all its words.
-    choices: Vec<(Option<u8>, String, String)>,
+    choices: Vec<Item>,
+}
+
+struct Item {
+    number: Option<u8>,
+    /// Its first line.
+    shown: String,
+    /// All its words.
+    words: String,
 }
 
 impl List {
@@ -153,7 +160,7 @@ impl List {
             }
         };
         let is_numbered = lines[cursor].number().is_some();
-        let mut choices: Vec<(Option<u8>, String, String)> = Vec::new();
+        let mut choices: Vec<Item> = Vec::new();
         let mut end = begin;
         for (at, line) in lines.iter().enumerate().skip(begin) {
             if line.is_blank() && is_numbered {
@@ -166,16 +173,16 @@ impl List {
             if line.is_blank() || (line.column < column && !goes_on) {
                 break;
             }
-            let next = choices.last().map_or(line.number(), |(last, ..)| last.map(|last| last + 1));
+            let next = choices.last().map_or(line.number(), |last| last.number.and_then(|number| number.checked_add(1)));
             match (is_numbered, line.column == column) {
                 (true, true) if line.number() == next => {
-                    let text = numbered(line.text).map_or(line.text, |(_, text)| text);
-                    choices.push((next, line.text.to_owned(), text.to_owned()));
+                    let words = numbered(line.text).map_or(line.text, |(_, words)| words);
+                    choices.push(Item { number: next, shown: line.text.to_owned(), words: words.to_owned() });
                 }
-                (false, true) => choices.push((None, line.text.to_owned(), line.text.to_owned())),
+                (false, true) => choices.push(Item { number: None, shown: line.text.to_owned(), words: line.text.to_owned() }),
                 // It goes on, where the pane is narrow.
                 (_, false) if goes_on => {
-                    let words = &mut choices.last_mut()?.2;
+                    let words = &mut choices.last_mut()?.words;
                     words.push(' ');
                     words.push_str(line.text);
                 }
@@ -191,7 +198,7 @@ impl List {
 
     fn question(&self, agent: &Agent, lines: &[Line]) -> Question {
         let above = squeezed_lines(&lines[self.begin.saturating_sub(REACH)..self.begin]);
-        let choices: Vec<String> = self.choices.iter().map(|(.., words)| squeezed(words)).collect();
+        let choices: Vec<String> = self.choices.iter().map(|item| squeezed(&item.words)).collect();
         let all = choices.concat();
         let fits = |dialog: &&Dialog| {
             // What is answered holds nothing but what is known: an agent may be led to ask something that looks like it.
@@ -207,9 +214,9 @@ impl List {
         };
         let mut question = named(dialog);
         if dialog.name == SUMMARY {
-            let choice = |(number, shown, words): &(Option<u8>, String, String)| {
-                Some(Choice { number: (*number).filter(|number| *number < 10)?, text: words.clone(), shown: shown.clone() })
-            };
+            // Above 9 there is no key.
+            let key = |item: &Item| item.number.filter(|number| *number < 10);
+            let choice = |item: &Item| Some(Choice { number: key(item)?, text: item.words.clone(), shown: item.shown.clone() });
             question.choices = self.choices.iter().filter_map(choice).collect();
         }
         question
