@@ -171,7 +171,7 @@ impl View<'_> {
                     Action::Refuse | Action::Skip if step.policy != Policy::Never => {
                         [name, String::new(), with_tilde(&shown(step.note.as_deref().unwrap_or(&step.detail)))]
                     }
-                    _ => [name, directory(&step.work_dir), format!("{} {} {age}", self.what(step), self.dot())],
+                    _ => [name, directory(&step.work_dir), format!("{} {} {age}", what(step), self.dot())],
                 }
             })
             .collect();
@@ -252,12 +252,6 @@ impl View<'_> {
         items.push(self.choice("Restore without", 'n', &words("without")));
         items.push(self.choice("Back", 'b', &["restore", "0"]));
         self.menu(&format!("Resume {}?", count(asking.len(), "agent")), items)
-    }
-
-    /// What comes back of it.
-    fn what(&self, step: &Step) -> String {
-        let agents = agents(step);
-        if agents.is_empty() || step.policy == Policy::Never { what(step) } else { format!("{}, {}", what(step), agents.join(", ")) }
     }
 
     /// The policies of a shell.
@@ -351,8 +345,15 @@ fn has_agents(step: &Step) -> bool {
     step.agents.iter().any(|agent| agent.verdict != Verdict::No)
 }
 
-/// What comes back of it, but for agents.
+/// What comes back of it.
 fn what(step: &Step) -> String {
+    let agents = agents(step);
+    let shell = shell_of(step);
+    if agents.is_empty() || step.policy == Policy::Never { shell } else { format!("{shell}, {}", agents.join(", ")) }
+}
+
+/// What comes back of it, but for agents.
+fn shell_of(step: &Step) -> String {
     if step.policy == Policy::Never {
         return "never restored".to_owned();
     }

@@ -44,7 +44,7 @@ fn a_conversation_comes_back_in_its_pane_with_its_flags_and_directory_and_leaves
         // A second restore finds it there.
         let again = world.sidecar(["session", "restore", "--agents", "--yes", "--json"]);
         assert_eq!((again.code, agents(&again.json())[0]["reason"].as_str()), (0, Some("already_open")), "{again:?}");
-        assert_eq!(fake.ids(), [a.clone()]);
+        assert_eq!(fake.ids(), [a.as_str()]);
 
         world.press("=a:", &["bye", "Enter"]);
         fake.wait_state("a", "ended");
@@ -111,7 +111,7 @@ fn in_a_living_pane_the_fixed_line_is_typed_at_an_idle_prompt_alone() {
         assert_eq!([of(0), of(1), of(2)], [is("resumed", "resumed"), is("skipped", "pane_busy"), is("skipped", "no_prompt")], "{done:?}");
         assert_eq!(done.code, 0);
         fake.wait_there("a", &a);
-        assert_eq!(fake.ids(), [a.clone()]);
+        assert_eq!(fake.ids(), [a.as_str()]);
         assert!(world.screen("=a:").contains(" agent resume pn-"), "{}", world.screen("=a:"));
         assert_eq!(world.screen("=c:").trim(), "$ echo half");
         // The shell that it was typed into goes on.
@@ -139,7 +139,7 @@ fn one_that_fails_says_why_leaves_a_shell_and_is_not_tried_again_by_itself() {
     assert!(agent["detail"].as_str().unwrap().contains("error: no luck today"), "{agent}");
     let shown = world.screen("=a:");
     assert!(shown.contains("error: no luck today") && shown.contains("try again: sidecar agent resume pn-"), "{shown}");
-    assert_eq!(fake.ids(), [a.clone()]);
+    assert_eq!(fake.ids(), [a.as_str()]);
     // Looks change nothing in what is kept.
     world.look();
     world.look();
