@@ -128,6 +128,19 @@ pub fn foreground(pid: i32) -> Option<(i32, bool)> {
     Some((leader, flags & FORKED_WITHOUT_EXEC != 0))
 }
 
+/// What runs for a shell that was given its commands as a word: some become a last command, others (dash, fish) wait for it. `leader`
+/// itself for anything else.
+pub fn run_by(leader: i32) -> i32 {
+    let runs_words = |pid: i32| argv(pid).is_some_and(|argv| argv.get(1).is_some_and(|word| word.as_bytes() == b"-c"));
+    let only_child = |pid: i32| {
+        let children = fs_err::read_to_string(format!("/proc/{pid}/task/{pid}/children")).ok()?;
+        let mut children = children.split_ascii_whitespace();
+        children.next().filter(|_| children.next().is_none())?.parse().ok()
+    };
+    let below = |pid: &i32| if runs_words(*pid) { only_child(*pid) } else { None };
+    std::iter::successors(Some(leader), below).take(4).last().unwrap_or(leader)
+}
+
 /// Its argv, word for word; `None` if it is gone or longer than what is kept. (One that overwrote its words shows empty ones.)
 pub fn argv(pid: i32) -> Option<Vec<RawText>> {
     let text = fs_err::read(format!("/proc/{pid}/cmdline")).ok()?;

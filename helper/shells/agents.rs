@@ -191,7 +191,7 @@ pub(super) fn running_agent<'a>(catalog: &'a Catalog, pane: &SeenPane) -> Option
     if pane.dead || pane.pid <= 0 {
         return None;
     }
-    let pid = process::foreground(pane.pid).map_or(pane.pid, |(leader, _)| leader);
+    let pid = process::run_by(process::foreground(pane.pid).map_or(pane.pid, |(leader, _)| leader));
     let (argv, exe, comm) = (process::argv(pid), process::exe(pid), process::comm(pid));
     let found = recognize(catalog, Process { argv: argv.as_deref(), exe: exe.as_deref(), comm: comm.as_deref() })?;
     let agent = catalog.get(&found.agent.kind)?;

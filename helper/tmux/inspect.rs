@@ -55,7 +55,7 @@ fn pane(pane: &mut SeenPane, may_be_pristine: bool) {
     }
     if !at_prompt || pane.run.is_some() {
         pane.argv = process::argv(foreground).unwrap_or_default();
-        pane.foreground = foreground;
+        pane.foreground = process::run_by(foreground);
     }
     pane.idle = at_prompt && (!may_be_pristine || process::has_child(foreground) == Some(false));
     // A program of another user's hides its directory; the shell below it does not.

@@ -205,18 +205,16 @@ pub(super) fn refusal(dead: &str, mode: &str, off: &str) -> Option<&'static str>
 
 /// Whether what tmux started in the pane is a shell that waits at its prompt.
 fn is_idle_shell(now: &PaneNow) -> bool {
-    let name = process::argv(now.pid).and_then(|argv| {
-        if super::is_launching(&argv) { None } else { argv.first()?.as_path().file_name().map(|name| name.to_string_lossy().into_owned()) }
-    });
-    let Some(name) = name else { return false };
-    let (in_front, forked) = process::foreground(now.pid).unwrap_or((0, true));
-    let reads_keys = match process::reads_lines(&now.tty) {
-        Some(lines) => !lines,
-        None => return false,
-    };
+    let Some((in_front, forked)) = process::foreground(now.pid) else { return false };
+    if forked || !(in_front == now.pid || process::is_shell_of_line(now.pid, in_front)) {
+        return false;
+    }
+    let argv = process::argv(in_front).filter(|argv| !super::is_launching(argv));
+    let name = argv.and_then(|argv| Some(argv.first()?.as_path().file_name()?.to_string_lossy().into_owned()));
+    let (Some(name), Some(reads_lines)) = (name, process::reads_lines(&now.tty)) else { return false };
     // One without a line editor waits in a read, as one that runs a builtin does; it is told by its own name.
     let plain = ["sh", "dash", "ash", "ksh", "mksh"].contains(&name.trim_start_matches('-'));
-    is_shell(&name) && in_front == now.pid && !forked && (reads_keys || (plain && process::has_child(now.pid) == Some(false)))
+    is_shell(&name) && (!reads_lines || (plain && process::has_child(in_front) == Some(false)))
 }
 
 /// Whether a program of this name is a shell that people sit at; a login shell has a dash before it.
