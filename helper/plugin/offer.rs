@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::hook::Plugin;
 use crate::error::Result;
 use crate::model::{Generation, Observation, Offer, Plan, Policy, Shell, State, count, in_one_line, waiting_words, went_well};
-use crate::restore::{Asked, Consent, Order, restore, retire_bootstrap, situation, waiting};
+use crate::restore::{Asked, Consent, Order, look_at_waiting, restore, retire_bootstrap, situation, waiting};
 use crate::store::{Config, Level, Recreate};
 use crate::tmux::{Drawn, SeenClient, arg};
 
@@ -53,6 +53,7 @@ impl Plugin<'_> {
     /// Keeps `@sidecar_restorable` and `@sidecar_status` true. Setting an option draws every client, so only a change is set.
     pub(super) fn show_status(&self, seen: &Observation, state: &State, restorable: usize) {
         let restore = (restorable > 0).then(|| format!("{restorable} to restore"));
+        look_at_waiting(self.server, self.store, self.config, seen, state);
         let waiting = waiting(self.store, state);
         let waiting = waiting_words(&waiting.iter().map(|(place, what)| (place.as_str(), what.as_str())).collect::<Vec<_>>());
         let status = restore.into_iter().chain(waiting).collect::<Vec<_>>().join(", ");

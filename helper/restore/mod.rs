@@ -18,7 +18,7 @@ pub use answer::{NotAnswered, press, visible, wished};
 pub use execute::{Order, Progress, Report, restore};
 pub use opening::{Start, start};
 pub use plan::{Facts, plan};
-pub use resume::{Claimed, Consent, Wish, claim, ended, not_begun, waiting};
+pub use resume::{Claimed, Consent, Wish, claim, ended, look_at_waiting, not_begun, waiting};
 pub use retire::{Retiring, retire_bootstrap};
 pub use situation::{Situation, situation};
 pub use watch::watch;

@@ -5,12 +5,15 @@ use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use super::agents::places;
+use super::answer::visible;
 use super::situation::situation;
+use crate::agents::catalog::Catalog;
+use crate::agents::dialogs::question;
 use crate::agents::process;
 use crate::error::{Error, Exit, Result};
 use crate::model::{
-    AgentOutcome, AgentStatus, AgentStep, Answer, BoundProcess, EndReason, EpochMs, Generation, Observation, Resume, ResumeLine,
-    ResumeState, Shell, State, Verdict,
+    AgentOutcome, AgentStatus, AgentStep, Answer, BoundProcess, EndReason, EpochMs, Generation, LivePanes, Observation, Resume, ResumeLine,
+    ResumeState, SeenPane, Shell, State, Verdict,
 };
 use crate::record::now;
 use crate::store::{Config, Level, Store};
@@ -96,6 +99,35 @@ pub(super) fn wait(store: &Store, panes: &[&str], limit: Duration, tell: &mut dy
         }
         tell(pending);
         std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// Sees, for resumes that are no longer watched, whether the question that they waited at still stands there.
+pub fn look_at_waiting(server: &Server, store: &Store, config: &Config, seen: &Observation, state: &State) {
+    let old = |resume: &Resume| {
+        let late = resume.state == ResumeState::Waiting && resume.at + super::watch::WATCHED < now();
+        late && resume.holder.as_ref().is_some_and(process::runs)
+    };
+    let waiting: Vec<(String, Resume)> = store.resumes().into_iter().filter(|(_, resume)| old(resume)).collect();
+    if waiting.is_empty() {
+        return;
+    }
+    let (catalog, _) = Catalog::with(&config.agents);
+    let live = LivePanes::of(Some(seen));
+    let places: HashMap<&str, &SeenPane> = state
+        .shells
+        .iter()
+        .flat_map(|shell| shell.panes().map(move |pane| (shell, pane)))
+        .filter_map(|(shell, pane)| Some((pane.id.as_str(), live.find(shell, pane)?)))
+        .collect();
+    for (pane, resume) in waiting {
+        let asks = places.get(pane.as_str()).zip(catalog.get(&resume.kind)).is_some_and(|(live, agent)| {
+            // What can't be seen is left as it is.
+            visible(server, &live.id).map_or(true, |shown| question(agent, &shown.screen).is_some())
+        });
+        if !asks {
+            settle(store, &pane, ResumeState::Resumed, "resumed", "goes on with its conversation");
+        }
     }
 }
 
@@ -199,8 +231,7 @@ pub(super) fn settle(store: &Store, pane: &str, state: ResumeState, reason: &str
 /// `said` are the last lines of its pane.
 pub fn ended(server: &Server, store: &Store, config: &Config, pane: &str, code: i32, said: &[String]) -> Option<Vec<String>> {
     let before = store.resume(pane)?;
-    let title =
-        crate::agents::catalog::Catalog::with(&config.agents).0.get(&before.kind).map_or(before.kind.clone(), |agent| agent.title.clone());
+    let title = Catalog::with(&config.agents).0.get(&before.kind).map_or(before.kind.clone(), |agent| agent.title.clone());
     // Once it has gone on with its conversation, or stood at a question, its end is the user's or its own.
     if before.state != ResumeState::Starting || WISHED.contains(&code) {
         settle(store, pane, ResumeState::Ended, "ended", "it has ended since");

@@ -12,7 +12,7 @@ use crate::agents::catalog::{Agent, Catalog};
 use crate::agents::dialogs::{self, Question, SUMMARY};
 use crate::agents::process;
 use crate::error::Result;
-use crate::model::{Answer, BoundProcess, Resume, ResumeState, Screen};
+use crate::model::{Answer, BoundProcess, EpochMs, Resume, ResumeState, Screen};
 use crate::store::{Config, Level, Lock, Store};
 use crate::tmux::{NotRun, Server, Version, Visible, is_launching, is_shell, shell_line};
 
@@ -22,6 +22,8 @@ const PLACE_LIMIT: Duration = Duration::from_secs(30 * 60);
 const BEGIN_LIMIT: Duration = Duration::from_secs(90);
 /// How long it is watched.
 const WATCH_LIMIT: Duration = Duration::from_secs(240);
+/// The same, in ms: later whoever looks at the server sees to it.
+pub(super) const WATCHED: EpochMs = 240_000;
 /// How long it is watched for questions once it goes on.
 const LATE_QUESTIONS: Duration = Duration::from_secs(15);
 /// An agent that has drawn something, and stands still for a moment after this time, goes on.

@@ -90,6 +90,43 @@ fn a_resume_whose_question_is_not_answered_waits_and_goes_on_once_the_user_has()
 }
 
 #[test]
+fn the_status_line_tells_who_waits_where_until_somebody_has_answered() {
+    let world = World::bare();
+    world.configure("set -g @sidecar-interval 0.3\nset -g @sidecar-offer off\n");
+    let fake = FakeAgent::new(&world);
+    let a = fake.id("a");
+    world.tmux(["new-session", "-d", "-s", "a"]).ok();
+    world.wait_recorded(&["a"]);
+    world.crash();
+    fake.bind("a", &a);
+    fake.ask(&a, TRUST);
+    let said = world.sidecar(["session", "restore", "--agents", "--yes"]).ok();
+    let words = "1 agent waits for you in a:0.0 (trust this folder?)";
+    assert!(said.contains(&format!("1 shell restored, {words}\n")), "{said}");
+    let status = || world.tmux(["show-options", "-gqv", "@sidecar_status"]).ok().trim().to_owned();
+    wait_for("the status", || (status() == words).then_some(()));
+    // Whoever watched it is gone, and the user answers much later.
+    let pane = world.pane_id("a");
+    let watches = |pid: &i32| {
+        let argv = sidecar::agents::process::argv(*pid).unwrap_or_default();
+        let words: Vec<&[u8]> = argv.iter().map(|word| word.as_bytes()).collect();
+        words.len() == 5 && words[1..4] == [&b"pane"[..], b"watch", pane.as_bytes()]
+    };
+    let watcher = sidecar::agents::process::all().into_iter().find(watches).expect("somebody watches");
+    world.signal(watcher, "KILL");
+    world.wait_gone(watcher);
+    let file = world.store().unwrap().join(format!("resumes/{pane}.json"));
+    let mut resume: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
+    resume["at"] = serde_json::json!(resume["at"].as_u64().unwrap() - 300_000);
+    std::fs::write(&file, resume.to_string()).unwrap();
+    world.look();
+    assert_eq!(status(), words, "it still asks");
+    world.press("=a:", &["2"]);
+    wait_for("another status", || status().is_empty().then_some(()));
+    fake.wait_state("a", "resumed");
+}
+
+#[test]
 fn a_question_that_does_not_take_the_answer_is_told_after_a_few() {
     let world = world(&["a"]);
     let fake = FakeAgent::new(&world);
