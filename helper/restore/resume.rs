@@ -207,16 +207,22 @@ pub fn claim(server: &Server, store: &Store, config: &Config, pane: &str) -> Res
     Ok(Claimed { title: step.title.clone(), line: line.clone() })
 }
 
-/// Notes that a resume was not begun, and why.
+/// Notes that this process did not begin the resume that was asked for, and why. One that another process carries out is left alone.
 pub fn not_begun(store: &Store, pane: &str, error: &Error) {
-    let state = if error.exit == Exit::Refused { ResumeState::Skipped } else { ResumeState::Failed };
-    settle(store, pane, state, error.code, &error.message);
+    if store.resume(pane).is_some_and(|resume| resume.holder.as_ref().is_none_or(is_own)) {
+        let state = if error.exit == Exit::Refused { ResumeState::Skipped } else { ResumeState::Failed };
+        settle(store, pane, state, error.code, &error.message);
+    }
+}
+
+fn is_own(holder: &BoundProcess) -> bool {
+    u32::try_from(holder.pid) == Ok(std::process::id())
 }
 
 /// Notes how far a resume is, unless it is over.
 pub(super) fn settle(store: &Store, pane: &str, state: ResumeState, reason: &str, detail: &str) {
     let changed = store.change_resume(pane, |old| {
-        let old = old.unwrap_or_default();
+        let old = old?;
         let over = matches!(old.state, ResumeState::Failed | ResumeState::Skipped | ResumeState::Ended);
         let same = (old.state, old.reason.as_str(), old.detail.as_str()) == (state, reason, detail);
         (!over && !same).then(|| Resume { at: now(), state, reason: reason.to_owned(), detail: detail.to_owned(), ..old })
@@ -230,10 +236,11 @@ pub(super) fn settle(store: &Store, pane: &str, state: ResumeState, reason: &str
 /// What is to be told in the pane of an agent that has ended: what failed, and how to try again; `None` if nothing failed.
 /// `said` are the last lines of its pane.
 pub fn ended(server: &Server, store: &Store, config: &Config, pane: &str, code: i32, said: &[String]) -> Option<Vec<String>> {
-    let before = store.resume(pane)?;
+    let before = store.resume(pane).filter(|before| before.holder.as_ref().is_some_and(is_own))?;
     let title = Catalog::with(&config.agents).0.get(&before.kind).map_or(before.kind.clone(), |agent| agent.title.clone());
-    // Once it has gone on with its conversation, or stood at a question, its end is the user's or its own.
-    if before.state != ResumeState::Starting || WISHED.contains(&code) {
+    // Once it has gone on with its conversation, or stood at a question, its end is the user's or its own; unless it only seemed to.
+    let seemed = before.state == ResumeState::Resumed && code != 0 && now().saturating_sub(before.at) < SEEMING;
+    if !(before.state == ResumeState::Starting || seemed) || WISHED.contains(&code) {
         settle(store, pane, ResumeState::Ended, "ended", "it has ended since");
         return None;
     }
@@ -250,6 +257,8 @@ pub fn ended(server: &Server, store: &Store, config: &Config, pane: &str, code: 
     Some(vec![format!("{what}; its conversation is kept"), format!("try again: sidecar agent resume {pane}")])
 }
 
+/// One that fails so soon, in ms, after it seemed to go on has not gone on.
+const SEEMING: EpochMs = 5_000;
 /// How many of a pane's last lines are told.
 const LINES_TOLD: usize = 3;
 

@@ -109,7 +109,7 @@ fn the_status_line_tells_who_waits_where_until_somebody_has_answered() {
     let pane = world.pane_id("a");
     let watches = |pid: &i32| {
         let argv = sidecar::agents::process::argv(*pid).unwrap_or_default();
-        let words: Vec<&[u8]> = argv.iter().map(|word| word.as_bytes()).collect();
+        let words: Vec<&[u8]> = argv.iter().map(sidecar::model::RawText::as_bytes).collect();
         words.len() == 5 && words[1..4] == [&b"pane"[..], b"watch", pane.as_bytes()]
     };
     let watcher = sidecar::agents::process::all().into_iter().find(watches).expect("somebody watches");

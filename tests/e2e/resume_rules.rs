@@ -102,7 +102,12 @@ fn a_conversation_that_is_open_elsewhere_or_was_seen_later_elsewhere_is_not_open
     assert!(agents[0]["detail"].as_str().unwrap().contains("b:0.0"), "{agents:?}");
     fake.wait_there("b", &fake.id("a"));
     assert_eq!((fake.ids().len(), fake.was_twice()), (2, false));
-    // By hand neither.
+    // By hand neither, and what is on its way or there already stays what it is.
+    let shown = world.pane_id("b");
+    let before = std::fs::read_to_string(world.store().unwrap().join(format!("resumes/{shown}.json"))).unwrap();
+    world.press("=d:", &[&format!("{} agent resume {shown}", sidecar_path()), "Enter"]);
+    world.wait_shown("=d:", "already open in process");
+    assert_eq!(std::fs::read_to_string(world.store().unwrap().join(format!("resumes/{shown}.json"))).unwrap(), before);
     let pane = world.pane_id("c");
     world.press("=c:", &[&format!("{} agent resume {pane}", sidecar_path()), "Enter"]);
     world.wait_shown("=c:", "already open in process");
@@ -244,6 +249,8 @@ fn nothing_of_a_record_runs_or_is_typed_whatever_it_holds() {
         assert!(!said.status.success(), "{pane}");
     }
     assert_eq!(fake.ids().len(), 1);
+    let kept: Vec<_> = std::fs::read_dir(world.store().unwrap().join("resumes")).unwrap().map(|file| file.unwrap().file_name()).collect();
+    assert!(kept.iter().all(|name| name == "lock" || *name == *format!("{}.json", world.pane_id("a")).as_str()), "{kept:?}");
     let found = world.command("find").arg(world.work().parent().unwrap()).args(["-name", "CANARY"]).output().unwrap();
     assert_eq!(String::from_utf8_lossy(&found.stdout), "");
 }
