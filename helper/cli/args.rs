@@ -116,11 +116,13 @@ pub(super) enum CompleteCommand {
 pub(super) enum SessionCommand {
     /// Show what a restore would do; changes nothing
     #[command(
-        after_help = "Example:\n  sidecar session status\n  sidecar -L work session status --json\n  sidecar session status --as-of '2h ago'"
+        after_help = "Example:\n  sidecar session status\n  sidecar -L work session status --json\n  sidecar session status --as-of '2h ago'\n  sidecar session status --all-servers"
     )]
     Status(StatusArgs),
     /// Bring the shells back that died with their server
-    #[command(after_help = "Example:\n  sidecar session restore --dry-run\n  sidecar session restore --shell web --agents")]
+    #[command(
+        after_help = "Example:\n  sidecar session restore --dry-run\n  sidecar session restore --shell web --agents\n  sidecar session restore --from host-0123456789abcdef/default-0123456789abcdef"
+    )]
     Restore(RestoreArgs),
     /// What a restore may do with a shell: shows it, or sets it
     #[command(after_help = "Example:\n  sidecar session policy\n  sidecar session policy web --never")]
@@ -151,6 +153,9 @@ pub(super) struct PolicyArgs {
 
 #[derive(Args)]
 pub(super) struct StatusArgs {
+    /// Of every server that is recorded, of other hosts on this home too
+    #[arg(long)]
+    pub(super) all_servers: bool,
     /// With the conversations that the panes had at this time: '2026-11-29 14:00', '14:00', '2h ago', or ISO with its zone
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub(super) as_of: Option<String>,
@@ -161,6 +166,9 @@ pub(super) struct StatusArgs {
 
 #[derive(Args)]
 pub(super) struct RestoreArgs {
+    /// Take the shells of another server over first, by its name in `session status --all-servers`; it must not live
+    #[arg(long, value_name = "HOST/SERVER")]
+    pub(super) from: Option<String>,
     /// Only this shell: its id, session name, display name or the name it was made with (may be given again)
     #[arg(long = "shell", value_name = "T", allow_hyphen_values = true)]
     pub(super) shells: Vec<String>,

@@ -13,6 +13,7 @@ mod menu;
 mod output;
 mod pane;
 mod plugin;
+mod servers;
 mod session;
 mod shell;
 mod when;
@@ -76,6 +77,7 @@ fn run(cli: &Cli) -> Result<ExitCode> {
         Command::Complete { command } => Ok(completions::complete(command)),
         // A pane gets its shell whatever is wrong with the rest.
         Command::Pane { command } => Ok(pane::run(context(), command)),
+        Command::Session { command: SessionCommand::Status(options) } if options.all_servers => servers::status(cli, options),
         Command::Session { command: SessionCommand::Status(options) } => session::status(&context()?, options),
         Command::Session { command: SessionCommand::Restore(options) } => session::restore(&context()?, options),
         Command::Session { command: SessionCommand::Policy(options) } => shell::policy(&context()?, options),

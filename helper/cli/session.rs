@@ -15,8 +15,9 @@ use crate::model::{
     Action, AgentOutcome, AgentStatus, AgentStep, Answer, Outcome, OutcomeStatus, Plan, Policy, ServerState, Step, Verdict,
     agents_went_well, count, in_one_line, went_well,
 };
-use crate::record::{Settings, now};
-use crate::restore::{Asked, Consent, Order, Progress, restore as run_restore, retire_bootstrap, situation};
+use crate::record::{Settings, Takeover, now};
+use crate::restore::{Asked, Consent, Order, Progress, Source, restore as run_restore, retire_bootstrap, situation, situation_with};
+use crate::shells::ids_in;
 use crate::tmux::shell_word;
 
 pub(super) fn status(context: &Context, options: &StatusArgs) -> Result<ExitCode> {
@@ -36,7 +37,7 @@ pub(super) fn status(context: &Context, options: &StatusArgs) -> Result<ExitCode
     Ok(ExitCode::SUCCESS)
 }
 
-fn status_json(plan: &Plan, resume_agents: &str, notices: &[String]) -> serde_json::Value {
+pub(super) fn status_json(plan: &Plan, resume_agents: &str, notices: &[String]) -> serde_json::Value {
     let server = &plan.server;
     json!({
         "schemaVersion": 1,
@@ -46,6 +47,7 @@ fn status_json(plan: &Plan, resume_agents: &str, notices: &[String]) -> serde_js
             "pid": server.pid,
             "version": server.version,
             "detail": server.detail,
+            "lastLook": server.last_seen,
         },
         "resumeAgents": resume_agents,
         "notices": notices,
@@ -145,7 +147,7 @@ fn agent_line(agent: &AgentStep) -> String {
     format!("    {}{}{} · {}", shown(&agent.title), id.unwrap_or_default(), active.unwrap_or_default(), shown(&agent.detail))
 }
 
-fn server_words(plan: &Plan) -> String {
+pub(super) fn server_words(plan: &Plan) -> String {
     let server = &plan.server;
     match server.state {
         ServerState::Running => {
@@ -153,7 +155,10 @@ fn server_words(plan: &Plan) -> String {
             format!("running (pid {}), {looked}", server.pid.unwrap_or_default())
         }
         ServerState::Stuck => format!("stuck (pid {})", server.pid.unwrap_or_default()),
-        ServerState::Unknown => "in an unknown state".to_owned(),
+        ServerState::Unknown => match server.last_seen {
+            Some(at) => format!("in an unknown state, last look {} ({} ago)", local_time(at, now()), age(at, now())),
+            None => "in an unknown state".to_owned(),
+        },
         ServerState::Gone => match server.last_seen {
             Some(at) => format!("gone since {} ({} ago)", local_time(at, now()), age(at, now())),
             None => "not running".to_owned(),
@@ -184,9 +189,21 @@ fn action_colour(action: Action) -> &'static str {
 }
 
 pub(super) fn restore(context: &Context, options: &RestoreArgs) -> Result<ExitCode> {
-    let selected = if options.shells.is_empty() { None } else { Some(context.shells().ids(&options.shells)?) };
+    let source = options.from.as_deref().map(|name| Source::named(name, &context.store, &context.config)).transpose()?;
+    let mut selected = match (&source, options.shells.as_slice()) {
+        (_, []) => None,
+        (None, targets) => Some(context.shells().ids(targets)?),
+        (Some(source), targets) => Some(ids_in(&source.candidates(&context.store)?, &source.name(), targets)?),
+    };
+    // Nothing is taken before all is agreed.
+    let coming = source.as_ref().map(|source| source.peek(&context.store, selected.as_deref())).transpose()?;
+    let wanted = coming.as_ref().map(|coming| coming.ids.clone());
     let asked = Asked { agents: options.agents, as_of: options.as_of.as_deref().map(when).transpose()? };
-    let asking = if options.agents && !options.yes { asking(context, asked, selected.as_deref())? } else { Vec::new() };
+    let asking = if options.agents && !options.yes {
+        asking(context, asked, wanted.as_deref().or(selected.as_deref()), coming.as_ref())?
+    } else {
+        Vec::new()
+    };
     let agreed = options.yes || (!asking.is_empty() && !options.dry_run && confirm(&asking)?);
     let answer = match options.answer_choice {
         Some(choice) => Answer::Choice(choice),
@@ -194,7 +211,15 @@ pub(super) fn restore(context: &Context, options: &RestoreArgs) -> Result<ExitCo
         None => Answer::Full,
     };
     let consent = if agreed { Consent::Given } else { Consent::Unasked };
-    let order = Order { selected: selected.as_deref(), asked, consent, also: None, answer, dry_run: options.dry_run };
+    let coming = match &source {
+        Some(source) if !options.dry_run => Some(source.take(&context.store, selected.as_deref())?),
+        _ => coming,
+    };
+    if let Some(coming) = &coming {
+        selected = Some(coming.ids.clone());
+    }
+    let preview = coming.as_ref().filter(|_| options.dry_run);
+    let order = Order { selected: selected.as_deref(), asked, consent, also: None, answer, coming: preview, dry_run: options.dry_run };
     let mut line = ProgressLine::new();
     let report = run_restore(&context.server, &context.store, &context.config, &own_path()?, order, &mut |progress| line.show(progress))?;
     line.clear();
@@ -202,14 +227,20 @@ pub(super) fn restore(context: &Context, options: &RestoreArgs) -> Result<ExitCo
     let failed_agents = outcomes.iter().flat_map(|outcome| &outcome.agents).filter(|agent| agent.status == AgentStatus::Failed).count();
     let failed = outcomes.iter().filter(|outcome| outcome.status == OutcomeStatus::Failed).count() + failed_agents;
     if options.json {
-        let document = json!({
+        let mut document = json!({
             "schemaVersion": 1,
             "dryRun": options.dry_run,
             "outcomes": outcomes.iter().map(outcome_json).collect::<Vec<_>>(),
             "failed": failed,
         });
+        if let Some(coming) = &coming {
+            document["taken"] = coming.arriving().map(|shell| shell.id.as_str()).collect();
+        }
         print_json(&document);
     } else {
+        if let (Some(source), Some(coming)) = (&source, &coming) {
+            print(&taken_text(&source.name(), coming, options.dry_run));
+        }
         print(&restore_text(&outcomes, options.dry_run));
         if !options.dry_run && std::env::var_os("TMUX").is_none() {
             print(&attach_text(context, &outcomes));
@@ -234,8 +265,8 @@ pub(super) fn restore(context: &Context, options: &RestoreArgs) -> Result<ExitCo
 }
 
 /// The agents that ask first.
-fn asking(context: &Context, asked: Asked, selected: Option<&[String]>) -> Result<Vec<AgentStep>> {
-    let situation = situation(&context.server, &context.store, &context.config)?;
+fn asking(context: &Context, asked: Asked, selected: Option<&[String]>, coming: Option<&Takeover>) -> Result<Vec<AgentStep>> {
+    let situation = situation_with(&context.server, &context.store, &context.config, coming)?;
     let chosen = |step: &Step| selected.is_none_or(|ids| ids.contains(&step.shell));
     let agents = situation.plan_for(asked).steps.into_iter().filter(chosen).flat_map(|step| step.agents);
     Ok(agents.filter(|agent| agent.verdict == Verdict::Ask).collect())
@@ -274,6 +305,18 @@ fn outcome_json(outcome: &Outcome) -> serde_json::Value {
 
 fn agent_outcome_json(agent: &AgentOutcome) -> serde_json::Value {
     json!({ "pane": agent.pane, "kind": agent.kind, "status": agent.status.word(), "reason": agent.reason, "detail": agent.detail })
+}
+
+/// What was taken over, or would be.
+fn taken_text(from: &str, coming: &Takeover, dry_run: bool) -> String {
+    let names: Vec<String> = coming.arriving().map(|shell| shown(&shell.name)).collect();
+    match names.as_slice() {
+        [] => format!("Nothing to take from {}.\n", shown(from)),
+        _ => {
+            let verb = if dry_run { "would be taken" } else { "taken" };
+            format!("{} {verb} from {}: {}\n", count(names.len(), "shell"), shown(from), names.join(", "))
+        }
+    }
 }
 
 fn restore_text(outcomes: &[Outcome], dry_run: bool) -> String {

@@ -30,7 +30,7 @@ pub use report::Report;
 pub use resume::{Answer, Resume, ResumeState};
 pub use run::Run;
 pub use seen::{LivePanes, Observation, Offer, Program, Screen, SeenPane, SeenSession, SeenWindow, TmuxSettings};
-pub use shell::{Closing, Ended, Mark, Pane, Policy, Seen, Shell, Window};
+pub use shell::{Closing, Ended, Mark, Pane, Policy, Seen, Shell, Taken, Window};
 pub use state::{Bootstrap, Reason, SCHEMA_VERSION, State, Tombstone};
 pub use target::{NoTarget, find_shell};
 pub use text::RawText;

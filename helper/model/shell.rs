@@ -69,6 +69,9 @@ pub struct Shell {
     /// When it was made of another tool's save, if it was.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub imported: Option<EpochMs>,
+    /// From where it was taken over, if it was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub taken: Option<Taken>,
     /// Fields of other versions.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
@@ -239,6 +242,18 @@ pub struct Closing {
     pub left: u32,
 }
 
+/// The record of another store that this one was taken over from.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Taken {
+    /// The store's name, `HOST/SERVER`.
+    pub from: String,
+    /// The shell's id there.
+    pub shell: String,
+    /// When it was last seen there: tells the record apart from what the same shell became later.
+    pub seen: Option<EpochMs>,
+}
+
 /// How the life of a shell that can be restored came to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
@@ -267,6 +282,16 @@ impl Shell {
     /// Whether the last look at generation `generation` found it.
     pub fn lives_in(&self, generation: &Generation) -> bool {
         self.seen.as_ref().is_some_and(|seen| &seen.generation == generation)
+    }
+
+    /// When its record last changed by a look.
+    pub fn seen_at(&self) -> Option<EpochMs> {
+        self.seen.as_ref().map(|seen| seen.at)
+    }
+
+    /// Whether it was taken over from another store, and has not lived here yet.
+    pub fn is_newly_taken(&self) -> bool {
+        self.taken.as_ref().is_some_and(|taken| taken.seen == self.seen_at())
     }
 
     /// What its display name is unique in: the main checkout of its git repository, else its directory.

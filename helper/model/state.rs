@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{EpochMs, Generation, Shell};
+use super::{EpochMs, Generation, RawText, Shell};
 
 /// The schema version that this program writes.
 pub const SCHEMA_VERSION: u64 = 3;
@@ -13,6 +13,12 @@ pub const SCHEMA_VERSION: u64 = 3;
 pub struct State {
     /// [`SCHEMA_VERSION`]; a newer one is read and never written.
     pub version: u64,
+    /// The path of the server's socket; the files of earlier versions lack it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub socket: Option<RawText>,
+    /// The name that the server's host had, for people.
+    #[serde(default, rename = "hostName", skip_serializing_if = "Option::is_none")]
+    pub host_name: Option<String>,
     /// The last generation that answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub generation: Option<Generation>,
@@ -37,6 +43,8 @@ impl Default for State {
     fn default() -> Self {
         Self {
             version: SCHEMA_VERSION,
+            socket: None,
+            host_name: None,
             generation: None,
             bootstrap: None,
             shells: Vec::new(),
@@ -74,6 +82,8 @@ pub enum Reason {
     Forgotten,
     /// Its name matched `shells.ignore`; a record again as soon as it does not.
     Ignored,
+    /// `sidecar session restore --from`: another store has it now.
+    Taken,
     /// The user closed the session in tmux.
     #[default]
     #[serde(other)]
@@ -88,6 +98,7 @@ impl Reason {
             Self::Deleted => "deleted",
             Self::Forgotten => "forgotten",
             Self::Ignored => "ignored",
+            Self::Taken => "taken",
         }
     }
 }

@@ -66,10 +66,11 @@ pub(super) fn match_sessions(state: &State, seen: &Observation, stuck: &[Generat
     matches
 }
 
-/// A tombstone of a session that lives: the user's word holds; what only looked closed, or had an ignored name, is a record again.
+/// A tombstone of a session that lives: the user's word holds; what only looked closed or dead, or had an ignored name, is a
+/// record again.
 fn of_tombstone(state: &State, tombstone: usize, session: &SeenSession, ignored: &dyn Fn(&str) -> bool) -> Match {
     match state.tombstones[tombstone].reason {
-        Reason::Closed => Match::Revived(tombstone),
+        Reason::Closed | Reason::Taken => Match::Revived(tombstone),
         Reason::Ignored if !ignored(&session.name) => Match::Revived(tombstone),
         _ => Match::Forgotten(tombstone),
     }
@@ -106,6 +107,8 @@ fn adoptable(state: &State, seen: &Observation, session: &SeenSession, present: 
             && !shell.lives_in(&seen.generation)
             && !shell.under_restore(&seen.generation)
             && shell.deleting.is_none()
+            // What lives here was never that of another server.
+            && !shell.is_newly_taken()
             && has_the_same_directories(session, shell)
     })
 }

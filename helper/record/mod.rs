@@ -12,6 +12,7 @@ mod programs;
 mod project;
 mod report;
 mod take;
+mod takeover;
 #[cfg(test)]
 mod tests;
 mod windows;
@@ -27,3 +28,4 @@ pub use take::{
     ANSWER_LIMIT, INTERVAL, RandomIds, Recorded, Settings, add_programs, add_projects, decide, is_still_unused, look, now, record,
     record_after, stuck_generations,
 };
+pub use takeover::{Takeover, takeover};

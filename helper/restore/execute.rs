@@ -9,14 +9,14 @@ use super::opening::openings;
 use super::resume::{self, Consent, Wish, ask, is_reopened, is_resumed, settle, type_into, wait};
 use super::retire::{self, Retiring};
 use super::run::{Run, live_windows};
-use super::situation::situation;
+use super::situation::{situation, situation_with};
 use crate::agents::process;
 use crate::error::Result;
 use crate::model::{
     Action, AgentOutcome, AgentStatus, AgentStep, Answer, LivePanes, Outcome, OutcomeStatus, Plan, ResumeState, Shell, Step, Tombstone,
     count,
 };
-use crate::record::{Recorded, record_after};
+use crate::record::{Recorded, Takeover, record_after};
 use crate::store::{Config, Level, Store};
 use crate::tmux::{Failure, Server};
 
@@ -65,6 +65,8 @@ pub struct Order<'a> {
     pub also: Option<&'a str>,
     /// What an agent's question is answered with.
     pub answer: Answer,
+    /// For a dry run: what would be taken over before.
+    pub coming: Option<&'a Takeover>,
     /// Only say what would be done.
     pub dry_run: bool,
 }
@@ -82,7 +84,7 @@ pub struct Report {
 /// # Errors
 /// The records can't be read or written, or another restore does not end. What tmux refuses is an outcome, not an error.
 pub fn restore(server: &Server, store: &Store, config: &Config, helper: &str, order: Order, tell: Tell) -> Result<Report> {
-    if !store.exists() {
+    if !store.exists() && order.coming.is_none() {
         return Ok(Report { outcomes: Vec::new(), retiring: None });
     }
     // Two restores at once end as one: the second finds everything there.
@@ -117,10 +119,10 @@ impl Begun {
 }
 
 fn begin(server: &Server, store: &Store, config: &Config, helper: &str, order: Order, tell: Tell) -> Result<Begun> {
-    let Order { selected, asked, consent, also, answer, dry_run } = order;
+    let Order { selected, asked, consent, also, answer, coming, dry_run } = order;
     let chosen = |step: &Step| selected.is_none_or(|ids| ids.contains(&step.shell));
     let recreated = |step: &&Step| chosen(step) && step.action.makes();
-    let mut situation = self::situation(server, store, config)?;
+    let mut situation = situation_with(server, store, config, coming)?;
     // The agents of a server that was just killed take a moment to end, and nobody else may have their conversations meanwhile.
     let orphans = if asked.agents && !dry_run { situation.orphans() } else { Vec::new() };
     if !orphans.is_empty() {

@@ -11,6 +11,7 @@ mod retire;
 mod run;
 mod script;
 mod situation;
+mod source;
 mod watch;
 
 pub use agents::{AgentFacts, Asked, Claim, resume_line};
@@ -20,5 +21,6 @@ pub use opening::{Start, start};
 pub use plan::{Facts, plan};
 pub use resume::{Claimed, Consent, Wish, claim, ended, look_at_waiting, not_begun, waiting};
 pub use retire::{Retiring, retire_bootstrap};
-pub use situation::{Situation, situation};
+pub use situation::{Situation, situation, situation_unasked, situation_with};
+pub use source::Source;
 pub use watch::watch;

@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::model::{
     AgentStep, Binding, EpochMs, Generation, Hint, Observation, Plan, RawText, Report, Resume, ServerReport, ServerState, Shell, State,
 };
-use crate::record::{ANSWER_LIMIT, Keep, RandomIds, bury_deleted, decide, now, purge, stuck_generations};
+use crate::record::{ANSWER_LIMIT, Keep, RandomIds, Takeover, bury_deleted, decide, now, purge, stuck_generations};
 use crate::store::{Config, Loaded, Store};
 use crate::tmux::{Failure, Purpose, Server, is_launching};
 
@@ -67,6 +67,14 @@ struct Agents {
 /// # Errors
 /// The records can't be read at all.
 pub fn situation(server: &Server, store: &Store, config: &Config) -> Result<Situation> {
+    situation_with(server, store, config, None)
+}
+
+/// The same, as if this had been taken over.
+///
+/// # Errors
+/// As for [`situation`].
+pub fn situation_with(server: &Server, store: &Store, config: &Config, coming: Option<&Takeover>) -> Result<Situation> {
     let hints = store.hints();
     // Both take their time and neither needs the other.
     let (loaded, answer) = std::thread::scope(|scope| {
@@ -80,7 +88,10 @@ pub fn situation(server: &Server, store: &Store, config: &Config) -> Result<Situ
     stuck.retain(|generation| process::outlives(generation, ENDING));
     let report = report(server, store, &answer, &stuck);
     let seen = answer.ok().filter(|seen| server.check_is_ours(seen.generation.pid).is_ok());
-    let Loaded { state, notices, writable, .. } = loaded;
+    let Loaded { mut state, notices, writable, .. } = loaded;
+    if let Some(coming) = coming {
+        coming.arrive(&mut state);
+    }
     let ids = |shells: &mut dyn Iterator<Item = &Shell>| shells.map(|shell| shell.id.clone()).collect::<HashSet<String>>();
     let mut lived = HashSet::new();
     let (seen, state, pristine) = if let Some(mut seen) = seen {
@@ -93,13 +104,37 @@ pub fn situation(server: &Server, store: &Store, config: &Config) -> Result<Situ
         changes.state.shells.retain(|shell| known.contains(&shell.id));
         (Some(seen), changes.state, changes.pristine)
     } else {
-        let mut state = state;
-        bury_deleted(&mut state);
-        purge(&mut state, Keep::of(config), now(), &|_| false);
-        (None, state, None)
+        (None, alone(state, config), None)
     };
-    let agents = Agents::read(store, config, &state);
+    let agents = Agents::read(store, config, &state, coming);
     Ok(Situation { notices, writable, lived, state, seen, hints, server: report, stuck, pristine, agents })
+}
+
+/// What the records tell of a server that can't be asked, and why it can't.
+///
+/// # Errors
+/// The records can't be read at all.
+pub fn situation_unasked(store: &Store, config: &Config, why: &str) -> Result<Situation> {
+    let Loaded { state, notices, writable, .. } = store.load()?;
+    let state = alone(state, config);
+    let server = ServerReport {
+        socket: state.socket.as_ref().map(|socket| socket.display().into_owned()).unwrap_or_default(),
+        state: ServerState::Unknown,
+        pid: None,
+        version: None,
+        detail: Some(why.to_owned()),
+        last_seen: store.last_look(),
+    };
+    let agents = Agents::read(store, config, &state, None);
+    let (lived, stuck) = (HashSet::new(), Vec::new());
+    Ok(Situation { notices, writable, lived, state, seen: None, hints: store.hints(), server, stuck, pristine: None, agents })
+}
+
+/// The records without a server.
+fn alone(mut state: State, config: &Config) -> State {
+    bury_deleted(&mut state);
+    purge(&mut state, Keep::of(config), now(), &|_| false);
+    state
 }
 
 /// An answer that is not that of a server just ending, which is neither alive nor gone for a moment.
@@ -186,8 +221,9 @@ impl Situation {
 }
 
 impl Agents {
-    fn read(store: &Store, config: &Config, state: &State) -> Self {
-        let reports = store.reports();
+    fn read(store: &Store, config: &Config, state: &State, coming: Option<&Takeover>) -> Self {
+        let mut reports = store.reports();
+        reports.extend(coming.into_iter().flat_map(Takeover::reports));
         let bound = state.shells.iter().flat_map(Shell::panes).any(|pane| pane.agent.is_some());
         // A server that has none of its own asks nobody else.
         let others = if bound || !reports.is_empty() { store.others_of_host() } else { Vec::new() };

@@ -32,6 +32,7 @@ pub use list::{AgentRow, Listing, Row, Status};
 pub use new::{NewShell, Place};
 pub use saves::{SaveFile, SaveHeld};
 pub use send::{Sent, Text};
+pub use target::ids_in;
 
 /// How long the lock of the records is waited for.
 const LOCK_LIMIT: Duration = Duration::from_secs(10);

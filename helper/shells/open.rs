@@ -195,8 +195,10 @@ impl Shells<'_> {
         let session = if let Some(target) = target {
             match find(state, target, first) {
                 Ok(target) => return Ok(Ok(found(target))),
-                Err(why @ NoTarget::Several(_)) => return Err(no_target(self.server, target, &why)),
-                Err(why @ NoTarget::Unknown(_)) => session_named(seen, target).ok_or_else(|| no_target(self.server, target, &why))?,
+                Err(why @ NoTarget::Several(_)) => return Err(no_target(&self.server.display_name(), target, &why)),
+                Err(why @ NoTarget::Unknown(_)) => {
+                    session_named(seen, target).ok_or_else(|| no_target(&self.server.display_name(), target, &why))?
+                }
             }
         } else {
             self.current(seen)?

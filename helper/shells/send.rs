@@ -88,7 +88,7 @@ impl Shells<'_> {
             self.server.check_is_ours(seen.generation.pid)?;
         }
         let meant = self.pane_meant(&state, answer.as_ref(), target)?;
-        let Ok(seen) = &answer else { return Err(no_target(self.server, target, &NoTarget::Unknown(None))) };
+        let Ok(seen) = &answer else { return Err(no_target(&self.server.display_name(), target, &NoTarget::Unknown(None))) };
         let place = format!("{}.{}", meant.window.index, meant.pane.index);
         let name = format!("{}:{place}", meant.session.name);
         let now = self.pane_now(&meant.pane.id, &name)?;
@@ -135,11 +135,11 @@ impl Shells<'_> {
             let name = OsStr::from_bytes(&bytes[..end]);
             let session = match find(state, name, First::Recorded) {
                 Ok(found) => self.session_of(found, answer)?,
-                Err(several @ NoTarget::Several(_)) => return Err(no_target(self.server, name, &several)),
+                Err(several @ NoTarget::Several(_)) => return Err(no_target(&self.server.display_name(), name, &several)),
                 Err(unknown) => match session_named(answer.ok(), name) {
                     Some(session) => session,
                     None => {
-                        why.get_or_insert_with(|| no_target(self.server, target, &unknown));
+                        why.get_or_insert_with(|| no_target(&self.server.display_name(), target, &unknown));
                         continue;
                     }
                 },
@@ -151,7 +151,7 @@ impl Shells<'_> {
                     .hint(why)
             });
         }
-        Err(why.unwrap_or_else(|| no_target(self.server, target, &NoTarget::Unknown(None))))
+        Err(why.unwrap_or_else(|| no_target(&self.server.display_name(), target, &NoTarget::Unknown(None))))
     }
 
     fn session_of<'o>(&self, target: Target, answer: std::result::Result<&'o Observation, &Failure>) -> Result<&'o SeenSession> {

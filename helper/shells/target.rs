@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use super::Shells;
 use crate::error::{Error, Exit, Result};
 use crate::model::{NoTarget, Shell, State, Tombstone, find_shell};
-use crate::tmux::{Server, shown_from_name};
+use crate::tmux::shown_from_name;
 
 /// What a target means.
 #[derive(Clone, Copy, Debug)]
@@ -61,7 +61,7 @@ pub(super) fn find<'a>(state: &'a State, target: &OsStr, first: First) -> std::r
 }
 
 /// Exit 3: a target that means nothing, or too much.
-pub(super) fn no_target(server: &Server, target: &OsStr, why: &NoTarget) -> Error {
+pub(super) fn no_target(server: &str, target: &OsStr, why: &NoTarget) -> Error {
     let target = target.to_string_lossy();
     let error = match why {
         NoTarget::Several(shells) => {
@@ -72,7 +72,7 @@ pub(super) fn no_target(server: &Server, target: &OsStr, why: &NoTarget) -> Erro
         }
         NoTarget::Unknown(near) => {
             let near = near.map(|near| format!("did you mean '{near}'? ")).unwrap_or_default();
-            Error::failed("no_such_shell", format!("no shell named '{target}' on the server '{}'", server.display_name()))
+            Error::failed("no_such_shell", format!("no shell named '{target}' on the server '{server}'"))
                 .hint(format!("{near}`sidecar shell list --all` shows them"))
         }
     };
@@ -111,17 +111,24 @@ impl Shells<'_> {
     /// # Errors
     /// A target means none or several (exit 3), or the records can't be read.
     pub fn ids(&self, targets: &[String]) -> Result<Vec<String>> {
-        let state = self.store.load()?.state;
-        let id = |target: &String| {
-            let target = OsStr::new(target);
-            match find(&state, target, First::Recorded) {
-                Ok(Target::Recorded(shell)) => Ok(shell.id.clone()),
-                Ok(Target::Forgotten(tombstone)) => Ok(tombstone.shell.id.clone()),
-                Err(why) => Err(no_target(self.server, target, &why)),
-            }
-        };
-        targets.iter().map(id).collect()
+        ids_in(&self.store.load()?.state, &self.server.display_name(), targets)
     }
+}
+
+/// The same in these records of a server.
+///
+/// # Errors
+/// A target means none or several (exit 3).
+pub fn ids_in(state: &State, server: &str, targets: &[String]) -> Result<Vec<String>> {
+    let id = |target: &String| {
+        let target = OsStr::new(target);
+        match find(state, target, First::Recorded) {
+            Ok(Target::Recorded(shell)) => Ok(shell.id.clone()),
+            Ok(Target::Forgotten(tombstone)) => Ok(tombstone.shell.id.clone()),
+            Err(why) => Err(no_target(server, target, &why)),
+        }
+    };
+    targets.iter().map(id).collect()
 }
 
 #[cfg(test)]

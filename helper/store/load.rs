@@ -108,10 +108,11 @@ pub(super) fn parse(bytes: &[u8]) -> std::result::Result<Loaded, String> {
         unreadable.extend(kept);
     }
     object.insert("version".into(), SCHEMA_VERSION.into());
-    // What is wrong in these two costs no record: they are found out again by the next look.
+    // What is wrong in these costs no record: they are found out again by the next look.
     let rest = serde_json::from_value::<State>(Value::Object(object.clone())).or_else(|_| {
-        object.remove("generation");
-        object.remove("bootstrap");
+        for key in ["generation", "bootstrap", "socket", "hostName"] {
+            object.remove(key);
+        }
         serde_json::from_value(Value::Object(object))
     });
     let mut state = rest.map_err(|error| format!("it is not a record of shells ({error})"))?;

@@ -46,6 +46,8 @@ pub fn replace_file(path: &Path, content: &[u8], before_rename: impl FnOnce(&Pat
 #[derive(Clone, Debug)]
 pub struct Store {
     dir: PathBuf,
+    /// The server's socket, where that is how the store was found.
+    socket: Option<PathBuf>,
 }
 
 impl Store {
@@ -54,12 +56,42 @@ impl Store {
     /// # Errors
     /// Neither `XDG_STATE_HOME` nor `HOME` is set.
     pub fn of(socket: &Path) -> Result<Self> {
-        Ok(Self { dir: paths::store_dir(socket)? })
+        Ok(Self { dir: paths::store_dir(socket)?, socket: Some(socket.to_owned()) })
     }
 
     /// The store in this very folder.
     pub fn at(dir: PathBuf) -> Self {
-        Self { dir }
+        Self { dir, socket: None }
+    }
+
+    /// Every store of this user that anything was written to, this host's first, then by name.
+    ///
+    /// # Errors
+    /// As for [`Store::of`].
+    pub fn all() -> Result<Vec<Self>> {
+        let folders = |dir: &Path| {
+            let entries = fs_err::read_dir(dir).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path()));
+            entries.filter(|path| path.is_dir() && path.to_str().is_some()).collect::<Vec<PathBuf>>()
+        };
+        let mut all: Vec<Self> = folders(&paths::state_root()?).iter().flat_map(|host| folders(host)).map(Self::at).collect();
+        all.retain(|store| !store.load().is_ok_and(|loaded| loaded.source == Source::Nothing));
+        all.sort_by_key(|store| (!store.is_of_this_host(), store.name()));
+        Ok(all)
+    }
+
+    /// `HOST/SERVER`, its name among all stores.
+    pub fn name(&self) -> String {
+        format!("{}/{}", self.host_key(), self.dir.file_name().unwrap_or_default().to_string_lossy())
+    }
+
+    /// The key of the host that its server runs on.
+    pub fn host_key(&self) -> String {
+        self.host().file_name().unwrap_or_default().to_string_lossy().into_owned()
+    }
+
+    /// Whether its server runs on this host.
+    pub fn is_of_this_host(&self) -> bool {
+        self.host_key() == paths::host_key()
     }
 
     /// Whether anything was ever recorded here.
@@ -85,7 +117,13 @@ impl Store {
     /// # Errors
     /// A newer version's file; a full disk; a folder that can't be written. The old state is intact then.
     pub fn save(&self, _held: &Lock, loaded: &Loaded, state: &State, now: u64) -> Result<bool> {
-        save::save(&Disk, &self.dir, loaded, state, now)
+        // Whose records they are goes along with a change, and makes none of its own.
+        let owned = self.socket.as_ref().filter(|_| loaded.state != *state).map(|socket| State {
+            socket: Some(socket.as_path().into()),
+            host_name: Some(paths::host_name()),
+            ..state.clone()
+        });
+        save::save(&Disk, &self.dir, loaded, owned.as_ref().unwrap_or(state), now)
     }
 
     /// Takes the lock for a read-modify-write, for at most `limit`.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::error::{Error, Result};
 
 /// `${XDG_STATE_HOME:-~/.local/state}/sidecar`.
-fn state_root() -> Result<PathBuf> {
+pub(super) fn state_root() -> Result<PathBuf> {
     base("XDG_STATE_HOME", ".local/state")
 }
 
@@ -41,7 +41,7 @@ pub(super) fn store_dir(socket: &Path) -> Result<PathBuf> {
 
 /// A stable identity of this machine. `machine-id(5)` asks not to give that id away, so its hash stands for it; the host's
 /// name serves only where there is none, since laptops change theirs. `SIDECAR_HOST_ID` is for containers that share one.
-fn host_key() -> String {
+pub(super) fn host_key() -> String {
     if let Some(id) = std::env::var("SIDECAR_HOST_ID").ok().filter(|id| !id.is_empty()) {
         return format!("host-{:016x}", fnv1a(id.as_bytes()));
     }
@@ -53,8 +53,12 @@ fn host_key() -> String {
             }
         }
     }
-    let name = nix::unistd::gethostname().unwrap_or_default();
-    format!("host-{:016x}", fnv1a(name.as_bytes()))
+    format!("host-{:016x}", fnv1a(host_name().as_bytes()))
+}
+
+/// This host's name, which may change.
+pub(super) fn host_name() -> String {
+    nix::unistd::gethostname().unwrap_or_default().to_string_lossy().into_owned()
 }
 
 /// The socket's name for people and the hash of its whole path, so that two sockets of one name are two servers.

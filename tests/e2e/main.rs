@@ -23,6 +23,7 @@ mod fixed_point;
 mod following;
 mod forgetting;
 mod hostile;
+mod hosts;
 mod import;
 mod install;
 mod integration;

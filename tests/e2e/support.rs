@@ -225,6 +225,11 @@ impl World {
         Some(pid)
     }
 
+    /// Remembers a server by its pid, so that it ends with this world.
+    pub fn remember(&self, pid: i32) {
+        self.pids.borrow_mut().push(pid);
+    }
+
     /// One format of the server.
     #[track_caller]
     pub fn show(&self, format: &str) -> String {
