@@ -7,6 +7,7 @@ pub mod agents;
 pub mod cli;
 pub mod display;
 pub mod error;
+pub mod hosts;
 pub mod import;
 pub mod model;
 pub mod pane;

@@ -15,6 +15,12 @@ pub(super) struct Cli {
     /// The tmux server at this socket path, as `tmux -S`
     #[arg(short = 'S', value_name = "PATH", global = true)]
     pub(super) socket_path: Option<PathBuf>,
+    /// Run the command on this host instead, through ssh (may be given again); it stands before the command
+    #[arg(long = "host", value_name = "H")]
+    pub(super) hosts: Vec<String>,
+    /// With several hosts: how long they are waited for, in seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=86_400), requires = "hosts")]
+    pub(super) host_timeout: u64,
     #[command(subcommand)]
     pub(super) command: Command,
 }
@@ -531,6 +537,16 @@ impl Command {
             | Self::Hook { .. }
             | Self::Pane { .. }
             | Self::Plugin { .. } => false,
+        }
+    }
+
+    /// What a command is called that only makes sense where it is called, inside tmux.
+    pub(super) fn is_bound_to_this_host(&self) -> Option<&'static str> {
+        match self {
+            Self::Hook { .. } | Self::Agent { command: AgentCommand::ReportSession { .. } } => Some("a hook"),
+            Self::Menu { .. } => Some("a menu"),
+            Self::Pane { .. } | Self::Agent { command: AgentCommand::Resume { .. } } => Some("a command for the pane that it is called in"),
+            _ => None,
         }
     }
 

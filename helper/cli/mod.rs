@@ -6,6 +6,7 @@ mod agent_status;
 mod args;
 mod completions;
 mod hook;
+mod hosts;
 mod import;
 mod list;
 mod man;
@@ -55,9 +56,10 @@ pub fn main() -> ExitCode {
     };
     output::note_server_options(&cli);
     let json = cli.command.wants_json();
-    match run(&cli) {
+    let result = if cli.hosts.is_empty() { run(&cli) } else { hosts::run(&cli) };
+    match result {
         Ok(code) => code,
-        Err(_) if cli.command.is_hook() => ExitCode::SUCCESS,
+        Err(_) if cli.hosts.is_empty() && cli.command.is_hook() => ExitCode::SUCCESS,
         Err(error) => {
             output::print_error(&error, json);
             ExitCode::from(error.exit as u8)

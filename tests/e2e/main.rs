@@ -42,6 +42,7 @@ mod pristine;
 mod programs;
 mod recording;
 mod records;
+mod remote;
 mod restore;
 mod resume;
 mod resume_rules;
