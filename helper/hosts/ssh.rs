@@ -68,7 +68,8 @@ struct Call {
 
 impl Call {
     fn begin(mut command: Command) -> std::io::Result<Self> {
-        // Nobody can be asked by several at once.
+        // Nobody can be asked by several at once: what ssh would ask on the terminal is answered by this with nothing.
+        command.env("SSH_ASKPASS_REQUIRE", "force").env("SSH_ASKPASS", "false");
         let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
         let (out, err) = (read_all(child.stdout.take()), read_all(child.stderr.take()));
         Ok(Self { child, out, err })
