@@ -193,7 +193,10 @@ pub(super) fn restore(context: &Context, options: &RestoreArgs) -> Result<ExitCo
     let mut selected = match (&source, options.shells.as_slice()) {
         (_, []) => None,
         (None, targets) => Some(context.shells().ids(targets)?),
-        (Some(source), targets) => Some(ids_in(&source.candidates(&context.store)?, &source.name(), targets)?),
+        (Some(source), targets) => {
+            let ids = ids_in(&source.candidates(&context.store)?, &source.name(), targets);
+            Some(ids.map_err(|error| error.hint("the same with --dry-run and without --shell shows them"))?)
+        }
     };
     // Nothing is taken before all is agreed.
     let coming = source.as_ref().map(|source| source.peek(&context.store, selected.as_deref())).transpose()?;

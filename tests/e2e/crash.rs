@@ -8,7 +8,7 @@ use std::process::Stdio;
 use super::support::{World, assert_same, sidecar_path};
 
 /// A server with two shells, linked and grouped, recorded and then killed; gives what lived.
-fn dead_server(world: &World) -> String {
+pub fn dead_server(world: &World) -> String {
     let folder = |name: &str| world.folder(name).display().to_string();
     world.tmux(["new-session", "-d", "-s", "web", "-x", "100", "-y", "30", "-c", &folder("a")]).ok();
     world.tmux(["split-window", "-h", "-t", "=web:", "-c", &folder("b"), ";", "resize-pane", "-Z"]).ok();
@@ -81,7 +81,7 @@ pub fn disturbed_with(world: &World, when: &str, n: usize, more: &[&str]) -> Opt
 }
 
 /// The plugin's hooks work all the while, with a grace so short that a record which a look may shrink would shrink.
-fn world() -> World {
+pub fn world() -> World {
     let world = World::bare();
     world.configure("set -g @sidecar-grace 0.05\nset -g @sidecar-interval 0.2\n");
     world

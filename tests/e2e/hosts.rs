@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 use serde_json::{Value, json};
 
 use super::fake_agent::{FakeAgent, agents};
-use super::support::{Said, World, sidecar_path, wait_for};
+use super::support::{Said, World, assert_same, sidecar_path, wait_for};
 use super::verdicts::world;
 
 impl World {
@@ -235,6 +235,17 @@ fn a_session_that_looks_like_a_taken_shell_is_not_taken_for_it() {
         (5, 1),
         "{said:?}"
     );
+}
+
+#[test]
+fn groups_linked_windows_layouts_and_ids_come_over_as_they_were() {
+    let world = super::crash::world();
+    let before = super::crash::dead_server(&world);
+    let name = world.servers("")[0]["store"].as_str().unwrap().to_owned();
+    // Of those that share windows one brings all.
+    world.sidecar_on("new", &["session", "restore", "--from", &name, "--shell", "member"]).ok();
+    assert_same(&world.tree(), &before, world.log());
+    assert!(sessions(&world.records(&name)).is_empty());
 }
 
 #[test]
