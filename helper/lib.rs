@@ -6,6 +6,7 @@
 pub mod agents;
 pub mod cli;
 pub mod display;
+pub mod doctor;
 pub mod error;
 pub mod hosts;
 pub mod import;

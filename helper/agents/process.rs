@@ -190,6 +190,14 @@ pub fn exe(pid: i32) -> Option<PathBuf> {
     fs_err::read_link(format!("/proc/{pid}/exe")).ok()
 }
 
+/// The control group of systemd's that it is in, as a path.
+pub fn control_group(pid: i32) -> Option<String> {
+    let text = fs_err::read_to_string(format!("/proc/{pid}/cgroup")).ok()?;
+    text.lines()
+        .find_map(|line| line.strip_prefix("0::").or_else(|| line.split_once(":name=systemd:").map(|(_, path)| path)))
+        .map(str::to_owned)
+}
+
 /// Its name in the kernel, of at most 15 bytes.
 pub fn comm(pid: i32) -> Option<String> {
     let text = fs_err::read(format!("/proc/{pid}/comm")).ok()?;

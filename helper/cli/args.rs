@@ -74,6 +74,9 @@ pub(super) enum Command {
         #[command(subcommand)]
         command: CompleteCommand,
     },
+    /// What is wrong, why it matters, and how to mend it; exit 1 if there is a problem
+    #[command(after_help = "Example:\n  sidecar doctor\n  sidecar doctor --fix")]
+    Doctor(DoctorArgs),
     /// What tmux's hooks call; never prints, always exits 0
     #[command(hide = true)]
     Hook {
@@ -152,6 +155,16 @@ pub(super) struct PolicyArgs {
     /// Never restore it
     #[arg(long, group = "policy")]
     pub(super) never: bool,
+    /// Print one JSON document
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+#[derive(Args)]
+pub(super) struct DoctorArgs {
+    /// Mend what can be mended without risk: hooks, keys and timer, inherited variables, damaged hooks of agents, a missing socket
+    #[arg(long)]
+    pub(super) fix: bool,
     /// Print one JSON document
     #[arg(long)]
     pub(super) json: bool,
@@ -529,6 +542,7 @@ impl Command {
             },
             Self::Agent { command: AgentCommand::Status { json } } => *json,
             Self::Agent { command: AgentCommand::Answer(options) } => options.json,
+            Self::Doctor(options) => options.json,
             Self::Agent { command: AgentCommand::ReportSession { .. } | AgentCommand::Resume { .. } }
             | Self::Menu { .. }
             | Self::Completions { .. }

@@ -5,6 +5,7 @@ mod agent_answer;
 mod agent_status;
 mod args;
 mod completions;
+mod doctor;
 mod hook;
 mod hosts;
 mod import;
@@ -94,6 +95,7 @@ fn run(cli: &Cli) -> Result<ExitCode> {
             ShellCommand::Purge(options) => shell::purge(&context()?, options),
         },
         Command::Import { command } => import::run(&context()?, command),
+        Command::Doctor(options) => doctor::doctor(&context()?, options),
         Command::Menu { command } => menu::run(&context()?, command),
         Command::Plugin { command: PluginCommand::Unload } => plugin::unload(&context()?),
         Command::Plugin { .. } => plugin::load(&context()?),

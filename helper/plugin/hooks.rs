@@ -37,7 +37,43 @@ pub(super) fn unset() -> String {
 
 /// Whether one of our hooks is missing in what `show-hooks -g` and `show-hooks -gw` print.
 pub(super) fn is_missing(shown: &str) -> bool {
-    events().map(|event| format!("{event}[{HOOK_INDEX}]")).any(|ours| !shown.lines().any(|line| line.starts_with(&ours)))
+    missing(shown).next().is_some()
+}
+
+/// Our hooks that are missing there.
+pub(super) fn missing(shown: &str) -> impl Iterator<Item = &'static str> {
+    events().filter(|event| !shown.lines().any(|line| line.starts_with(&format!("{event}[{HOOK_INDEX}]"))))
+}
+
+/// The helper that our hooks call, in what is shown there: the word behind the text of [`call`]. `None` also for a path that had to be
+/// quoted.
+pub(super) fn helper_in(shown: &str) -> Option<String> {
+    let ours = shown.lines().find(|line| line.split(' ').next().is_some_and(|hook| hook.ends_with(&format!("[{HOOK_INDEX}]"))))?;
+    let text = without_octals(ours);
+    let (helper, rest) = text.split_once("|| true' '")?.1.split_once('\'')?;
+    (helper.starts_with('/') && rest.starts_with(" 'hook'") && !helper.contains(['\\', '#'])).then(|| helper.to_owned())
+}
+
+/// Text with `\047` and its like, behind as many backslashes as the levels of quotes have made of one, as the characters that they
+/// stand for; what is not ASCII stays as it is.
+fn without_octals(text: &str) -> String {
+    let mut parts = text.split('\\');
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let code = part.get(..3).and_then(|digits| u8::from_str_radix(digits, 8).ok()).filter(u8::is_ascii);
+        match code {
+            Some(code) => {
+                out.truncate(out.trim_end_matches('\\').len());
+                out.push(char::from(code));
+                out.push_str(&part[3..]);
+            }
+            None => {
+                out.push('\\');
+                out.push_str(part);
+            }
+        }
+    }
+    out
 }
 
 /// A helper call as text for `run-shell`: silent and successful whatever happens, since tmux shows what a hook prints, and its
@@ -129,6 +165,22 @@ mod tests {
             assert_eq!(std::fs::read_to_string(&told).unwrap(), format!("{}\n", words.join("\n")), "{shell}");
             std::fs::remove_file(told).unwrap();
         }
+    }
+
+    #[test]
+    fn the_helper_is_read_back_from_what_tmux_shows() {
+        // As tmux prints it, and as it was set.
+        let shown = |helper: &str| {
+            let words = format!("/bin/sh -c '\"$0\"' >/dev/null 2>&1 || true' {helper} 'hook' 'session-created'").replace('\'', r"\\047");
+            format!("session-created[3] x\nsession-created[8420] if-shell -F \"#{{X}}\" '' \"run-shell -b \\\"{words}\\\"\"")
+        };
+        assert_eq!(helper_in(&shown("'/p q/é/sidecar'")).as_deref(), Some("/p q/é/sidecar"));
+        assert_eq!(helper_in(&set("/p q/sidecar")).as_deref(), None, "that is no list of hooks");
+        for none in ["'/it'\\''s'", "'/p##(x)/sidecar'", "'sidecar'", ""] {
+            assert_eq!(helper_in(&shown(none)), None, "{none}");
+        }
+        assert_eq!(missing(&shown("'/x'")).count(), events().count() - 1);
+        assert!(is_missing("") && helper_in("").is_none());
     }
 
     #[test]

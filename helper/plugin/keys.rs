@@ -97,6 +97,51 @@ pub(super) fn bind(helper: &str, known: &Known) -> Binding {
     Binding { script, chosen, words, held }
 }
 
+/// A key of the plugin, as the server has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeyStanding {
+    /// `R`.
+    pub key: String,
+    /// The option that moves it.
+    pub option: &'static str,
+    /// What it should do, as a sentence says it.
+    pub verb: &'static str,
+    /// What it does.
+    pub does: Does,
+}
+
+/// What a key does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Does {
+    /// What it should.
+    Ours,
+    /// Nothing.
+    Nothing,
+    /// Something else: this command.
+    Other(String),
+}
+
+/// How the keys stand.
+pub(super) fn standing(known: &Known) -> Vec<KeyStanding> {
+    let keys = TABLE.iter().zip(known.options).map(|(key, option)| (key, if option.is_empty() { key.default } else { option }));
+    let stand = |(key, name): (&Key, &str)| {
+        let line = known.bound.iter().find(|line| key_of(line) == Some(name));
+        let does = match line {
+            None => Does::Nothing,
+            Some(line) if is_ours(line) => Does::Ours,
+            Some(line) => Does::Other(command_of(line).to_owned()),
+        };
+        KeyStanding { key: name.to_owned(), option: key.option, verb: key.verb, does }
+    };
+    keys.filter(|(_, name)| *name != "none").map(stand).collect()
+}
+
+/// What stands behind the key in a line of `list-keys`.
+fn command_of(line: &str) -> &str {
+    let rest = line.split_once("-T prefix ").map_or(line, |(_, rest)| rest).trim_start();
+    rest.split_once(' ').map_or("", |(_, command)| command.trim_start())
+}
+
 /// The commands that take these keys away, but for those that the user has bound to something else since.
 pub(super) fn unbind(keys: &str, bound: &[&str]) -> String {
     let ours = |key: &&str| bound.iter().any(|line| key_of(line) == Some(key) && is_ours(line));
@@ -149,6 +194,15 @@ mod tests {
         // The user's choice wins over whoever holds it.
         let chosen = bind("/p/sidecar", &known(["R", ""], "", &[THEIRS]));
         assert!(chosen.held.is_empty() && chosen.chosen.len() == 1);
+    }
+
+    #[test]
+    fn it_is_told_what_each_key_does() {
+        let of = |options, bound: &[&'static str]| standing(&known(options, "", bound)).into_iter().map(|key| (key.key, key.does));
+        let theirs = Does::Other("source-file ~/.tmux.conf".to_owned());
+        assert_eq!(of(["", ""], &[THEIRS]).collect::<Vec<_>>(), [("R".to_owned(), theirs), ("N".to_owned(), Does::Nothing)]);
+        assert_eq!(of(["", "none"], &[OURS]).collect::<Vec<_>>(), [("R".to_owned(), Does::Ours)]);
+        assert_eq!(of(["F5", "none"], &[OURS]).collect::<Vec<_>>(), [("F5".to_owned(), Does::Nothing)]);
     }
 
     #[test]

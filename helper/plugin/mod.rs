@@ -1,5 +1,6 @@
 //! What tmux calls: hooks, the timer, and the load that sets them up.
 
+mod check;
 mod hook;
 mod hooks;
 mod keys;
@@ -12,7 +13,9 @@ mod tell;
 mod timer;
 mod unload;
 
+pub use check::Standing;
 pub use hook::{Event, Plugin};
+pub use keys::{Does, KeyStanding};
 pub use link::{Linked, link, stable_path};
 pub use load::Loading;
 pub use menus::Ask;

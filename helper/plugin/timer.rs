@@ -43,6 +43,16 @@ pub(super) fn interval_of(token: &str) -> Option<f64> {
     (100..=86_400_000).contains(&interval).then(|| Duration::from_millis(interval).as_secs_f64())
 }
 
+/// A token from far ahead was made by a clock that has been set back since.
+fn is_on_time(due: EpochMs, interval: u64, now: EpochMs) -> bool {
+    due.saturating_add(interval).saturating_add(LATE) > now && due <= now.saturating_add(interval).saturating_add(LATE)
+}
+
+/// Whether a timer of this token runs.
+pub(super) fn runs(token: &str, now: EpochMs) -> bool {
+    read(token).is_some_and(|(due, interval)| is_on_time(due, interval, now))
+}
+
 /// When the next round must be armed anew, in seconds from now: no timer of this interval runs, or a look is wanted before its
 /// next round. An empty token means that the plugin is not loaded, or is no longer: a late look must not bring it back.
 pub(super) fn needed(token: &str, settings: Settings, wanted_at: Option<EpochMs>, now: EpochMs) -> Option<f64> {
@@ -50,10 +60,7 @@ pub(super) fn needed(token: &str, settings: Settings, wanted_at: Option<EpochMs>
         return None;
     }
     let interval = millis(settings.interval);
-    // A token from far ahead was made by a clock that has been set back since.
-    let on_time =
-        |due: EpochMs| due.saturating_add(interval).saturating_add(LATE) > now && due <= now.saturating_add(interval).saturating_add(LATE);
-    let running = read(token).filter(|&(due, of)| of == interval && on_time(due)).map(|(due, _)| due);
+    let running = read(token).filter(|&(due, of)| of == interval && is_on_time(due, interval, now)).map(|(due, _)| due);
     // A little late rather than a little early: what is looked for must be ripe.
     let wanted = wanted_at.map(|at| at.max(now).saturating_add(20));
     let next = match (running, wanted) {

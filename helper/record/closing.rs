@@ -143,12 +143,19 @@ pub fn expires_at(tombstone: &Tombstone, retention: Option<Duration>) -> Option<
     tombstone.deleted_at.checked_add(retention)
 }
 
-/// A record from the future: the clock was right when it was made, or it is wrong now.
-fn clock_is_wrong(state: &State, now: EpochMs) -> bool {
+/// How far a record from the future must be ahead, in ms: a minute of drift between two clocks is no error.
+pub const DRIFT: EpochMs = 60_000;
+
+/// The latest time in the records.
+pub fn latest_time(state: &State) -> Option<EpochMs> {
     let shells = state.shells.iter().filter_map(|shell| shell.seen.as_ref()).map(|seen| seen.at);
     let tombstones = state.tombstones.iter().map(|tombstone| tombstone.deleted_at);
-    // A minute of drift between two clocks is no error.
-    shells.chain(tombstones).max().is_some_and(|latest| latest > now + 60_000)
+    shells.chain(tombstones).max()
+}
+
+/// A record from the future: the clock was right when it was made, or it is wrong now.
+fn clock_is_wrong(state: &State, now: EpochMs) -> bool {
+    latest_time(state).is_some_and(|latest| latest > now + DRIFT)
 }
 
 /// Removes the tombstones whose time is over and the oldest of too many closed ones; not those in `running`, and nothing while the

@@ -18,7 +18,7 @@ mod tests;
 mod windows;
 
 pub use binding::Processes;
-pub use closing::{Endings, Keep, bury, bury_deleted, expires_at, purge};
+pub use closing::{DRIFT, Endings, Keep, bury, bury_deleted, expires_at, latest_time, purge};
 pub use observe::{Changes, Rules, Tags, observe};
 pub use pristine::MOVED_ASIDE;
 pub use programs::is_named;

@@ -21,6 +21,6 @@ pub use opening::{Start, start};
 pub use plan::{Facts, plan};
 pub use resume::{Claimed, Consent, Wish, claim, ended, look_at_waiting, not_begun, waiting};
 pub use retire::{Retiring, retire_bootstrap};
-pub use situation::{Situation, situation, situation_unasked, situation_with};
+pub use situation::{Situation, Standing, situation, situation_unasked, situation_with, standing};
 pub use source::Source;
 pub use watch::watch;

@@ -83,9 +83,7 @@ pub fn situation_with(server: &Server, store: &Store, config: &Config, coming: O
         (loading.join(), answer)
     });
     let loaded = loaded.map_err(|_| Error::failed("load", "cannot read the records: the reader ended"))??;
-    let mut stuck = stuck_generations(&loaded.state, answer.as_ref().ok().map(|seen| &seen.generation));
-    // A server that was just killed stands in the process table for a moment longer than on its socket.
-    stuck.retain(|generation| process::outlives(generation, ENDING));
+    let stuck = living_others(&loaded.state, &answer);
     let report = report(server, store, &answer, &stuck);
     let seen = answer.ok().filter(|seen| server.check_is_ours(seen.generation.pid).is_ok());
     let Loaded { mut state, notices, writable, .. } = loaded;
@@ -135,6 +133,30 @@ fn alone(mut state: State, config: &Config) -> State {
     bury_deleted(&mut state);
     purge(&mut state, Keep::of(config), now(), &|_| false);
     state
+}
+
+/// What is known of the server alone, beside these records: its answer, and the recorded generations that live without one.
+pub fn standing(server: &Server, store: &Store, state: &State) -> Standing {
+    let answer = settled_answer(server);
+    let stuck = living_others(state, &answer);
+    Standing { report: report(server, store, &answer, &stuck), answer, stuck }
+}
+
+/// What is known of a server.
+pub struct Standing {
+    /// In short.
+    pub report: ServerReport,
+    /// What answers on its socket.
+    pub answer: std::result::Result<Observation, Failure>,
+    /// Recorded generations, other than that one, that still live.
+    pub stuck: Vec<Generation>,
+}
+
+/// A server that was just killed stands in the process table for a moment longer than on its socket.
+fn living_others(state: &State, answer: &std::result::Result<Observation, Failure>) -> Vec<Generation> {
+    let mut stuck = stuck_generations(state, answer.as_ref().ok().map(|seen| &seen.generation));
+    stuck.retain(|generation| process::outlives(generation, ENDING));
+    stuck
 }
 
 /// An answer that is not that of a server just ending, which is neither alive nor gone for a moment.

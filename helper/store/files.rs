@@ -53,6 +53,17 @@ pub(super) fn read_plain(path: &Path) -> Result<Vec<u8>> {
     Err(std::io::Error::other(format!("{} is no plain file", path.display())))
 }
 
+/// What the files in a folder and in those below it take, in bytes; links are not followed.
+pub(super) fn size(dir: &Path) -> u64 {
+    let entries = fs_err::read_dir(dir).into_iter().flatten().filter_map(Result::ok);
+    let sizes = entries.map(|entry| match entry.metadata() {
+        Ok(data) if data.is_dir() => size(&entry.path()),
+        Ok(data) => data.len(),
+        Err(_) => 0,
+    });
+    sizes.sum()
+}
+
 /// Opens for appending, mode 0600 if it is made here.
 pub(super) fn open_append(path: &Path) -> Result<fs_err::File> {
     fs_err::OpenOptions::new().append(true).read(true).create(true).mode(0o600).open(path)

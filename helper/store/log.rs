@@ -5,6 +5,7 @@ use std::path::Path;
 
 use super::Level;
 use super::files::{open_append, read_plain};
+use crate::model::EpochMs;
 
 /// The log is turned over at this size, so that two files of it are the most that ever lie here.
 const MAX_BYTES: u64 = 256 * 1024;
@@ -42,14 +43,25 @@ fn word(level: Level) -> &'static str {
 
 /// The last error's message, if no look has succeeded since; `last_look` is in epoch ms.
 pub(super) fn last_error(dir: &Path, last_look: Option<u64>) -> Option<String> {
-    let text = read_plain(&dir.join("log")).ok()?;
+    errors_since(dir, last_look.map_or(0, |at| at + 1), 1).pop().map(|(_, message)| message)
+}
+
+/// The last errors since this time, epoch ms, the newest last; at most `most`.
+pub(super) fn errors_since(dir: &Path, since: EpochMs, most: usize) -> Vec<(EpochMs, String)> {
+    let text = read_plain(&dir.join("log")).unwrap_or_default();
     let text = String::from_utf8_lossy(&text);
-    let line = text.lines().rev().find(|line| line.split(' ').nth(1) == Some("error"))?;
+    let mut found: Vec<(EpochMs, String)> = text.lines().rev().filter_map(error).take_while(|(at, _)| *at >= since).take(most).collect();
+    found.reverse();
+    found
+}
+
+/// When and what, of a line that tells an error.
+fn error(line: &str) -> Option<(EpochMs, String)> {
     let mut parts = line.splitn(4, ' ');
     let at: jiff::Timestamp = parts.next()?.parse().ok()?;
-    let message = parts.nth(2)?;
-    let since = last_look.and_then(|ms| i64::try_from(ms).ok()).is_none_or(|ms| at.as_millisecond() > ms);
-    since.then(|| message.to_owned())
+    let is_error = parts.next()? == "error";
+    let message = parts.nth(1)?;
+    is_error.then(|| Some((EpochMs::try_from(at.as_millisecond()).ok()?, message.to_owned())))?
 }
 
 #[cfg(test)]

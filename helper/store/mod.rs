@@ -23,7 +23,7 @@ pub use load::{Loaded, Source};
 pub use lock::{Lock, Turn};
 
 use crate::error::Result;
-use crate::model::{Hint, Report, Resume, State};
+use crate::model::{EpochMs, Hint, Report, Resume, State};
 
 /// The user's home.
 ///
@@ -292,6 +292,21 @@ impl Store {
     /// start.
     pub fn is_news(&self, what: &str) -> bool {
         self.lock(Duration::from_secs(1)).is_ok_and(|_held| told::is_news(&self.dir, what))
+    }
+
+    /// The last errors of the log that came after `since`, epoch ms: when, and what; at most `most`, the newest last.
+    pub fn errors_since(&self, since: EpochMs, most: usize) -> Vec<(EpochMs, String)> {
+        log::errors_since(&self.dir, since, most)
+    }
+
+    /// What its files take, in bytes.
+    pub fn size(&self) -> u64 {
+        files::size(&self.dir)
+    }
+
+    /// The files that could not be read and were moved aside.
+    pub fn moved_aside(&self) -> Vec<PathBuf> {
+        save::moved_aside(&self.dir)
     }
 
     /// Why the folder can't be written, told without writing.

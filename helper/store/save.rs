@@ -75,6 +75,15 @@ fn newest_age(dir: &Path, now: u64) -> Option<u64> {
     Some(now.saturating_sub(u64::try_from(modified).unwrap_or(u64::MAX)))
 }
 
+/// The files that were moved aside, the oldest first.
+pub(super) fn moved_aside(dir: &Path) -> Vec<PathBuf> {
+    let entries = fs_err::read_dir(dir).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path()));
+    let is_one = |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("shells.json.corrupt-"));
+    let mut found: Vec<PathBuf> = entries.filter(is_one).collect();
+    found.sort();
+    found
+}
+
 /// Moves an unreadable file aside, so that it can still be looked into.
 fn quarantine(files: &dyn Files, path: &Path, now: u64) -> std::io::Result<()> {
     if !path.exists() {

@@ -8,6 +8,8 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use super::server::Server;
+use crate::agents::process;
+use crate::model::Generation;
 
 /// What a tmux client printed.
 #[derive(Debug)]
@@ -105,6 +107,27 @@ impl Server {
         }
     }
 
+    /// Has a server whose socket was removed make it again, as tmux does on SIGUSR1; gives whether it answers there then. Any other
+    /// program would be ended by that signal, so the process must be of this generation beyond doubt, and be tmux.
+    pub fn ask_for_socket(&self, generation: &Generation, limit: Duration) -> bool {
+        let pid = generation.pid;
+        let is_it = generation.process_start.is_some()
+            && process::lives(generation)
+            && process::comm(pid).is_some_and(|name| name.starts_with("tmux"))
+            && pid > 1;
+        if !is_it || nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid), nix::sys::signal::Signal::SIGUSR1).is_err() {
+            return false;
+        }
+        let deadline = Instant::now() + limit;
+        while Instant::now() < deadline {
+            if self.pid_and_version(limit).is_ok_and(|(answers, _)| answers == pid) {
+                return true;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        false
+    }
+
     pub(super) fn command(&self, args: &[&OsStr]) -> Result<Command, Failure> {
         let program = self.program().ok_or_else(|| Failure::Other("tmux is not on PATH".to_owned()))?;
         let mut command = Command::new(program);
@@ -114,7 +137,7 @@ impl Server {
         Ok(command)
     }
 
-    fn run(&self, args: &[&OsStr], input: Option<&[u8]>, limit: Duration) -> Result<Reply, Failure> {
+    pub(super) fn run(&self, args: &[&OsStr], input: Option<&[u8]>, limit: Duration) -> Result<Reply, Failure> {
         let mut command = self.command(args)?;
         if input.is_some() {
             command.stdin(Stdio::piped());

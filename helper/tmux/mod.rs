@@ -4,6 +4,7 @@ mod act;
 mod client;
 mod clients;
 mod frame;
+mod health;
 mod inspect;
 mod keys;
 mod look;

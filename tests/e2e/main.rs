@@ -17,6 +17,7 @@ mod crash_resume;
 mod death;
 mod deaths;
 mod dialogs;
+mod doctor;
 mod durability;
 mod fake_agent;
 mod fixed_point;

@@ -1,0 +1,58 @@
+//! Agents: their hooks, and whether their programs are found.
+
+use super::facts::{Facts, Program};
+use super::{Finding, Mend};
+use crate::agents::integration::{State, Status};
+
+pub(super) fn findings(facts: &Facts) -> Vec<Finding> {
+    let hooks = facts.integrations.iter().filter_map(|(kind, title, found, status)| hook(kind, title, *found, status));
+    hooks.chain(programs(&facts.programs)).collect()
+}
+
+fn hook(kind: &str, title: &str, found: bool, status: &Status) -> Option<Finding> {
+    let id = format!("integration_{kind}");
+    let what =
+        |what: &str| if status.detail.is_empty() { format!("{title}: {what}") } else { format!("{title}: {what}: {}", status.detail) };
+    let unknown = "which conversation runs in a pane is told late or not at all";
+    Some(match status.state {
+        // Who does not use an agent needs no hook in it.
+        State::NotInstalled if !found => return None,
+        State::NotInstalled => Finding::note(id, what("its hook is not installed"), unknown, status.hint.clone()),
+        State::Installed if status.detail.is_empty() => Finding::ok(id, what("its hook is installed")),
+        State::Installed => {
+            Finding::note(id, what("its hook is installed"), "it may not be the helper that you mean, or not be trusted", "")
+        }
+        State::NeedsRepair => {
+            Finding::problem(id, what("its hook is damaged"), unknown, status.hint.clone()).mended_by(Mend::Repair(kind.to_owned()))
+        }
+        State::NotTrusted => Finding::problem(id, what("its hook is not trusted"), unknown, status.hint.clone()),
+        State::Disabled => Finding::problem(id, what("its hooks are off"), unknown, status.hint.clone()),
+        State::Unreadable => Finding::problem(id, what("its settings can't be read"), unknown, status.hint.clone()),
+    })
+}
+
+fn programs(programs: &[Program]) -> Vec<Finding> {
+    const ID: &str = "server_path";
+    let told = programs.iter().filter(|program| !program.on_path).map(|Program { name, by_login_shell, .. }| match by_login_shell {
+        Some(true) => Finding::note(
+            ID,
+            format!("the server's PATH does not have {name}, and your login shell's does"),
+            "a resume goes through the login shell, and finds it; what else starts it in tmux may not",
+            "start tmux from your login shell, or set PATH in tmux.conf: set-environment -g PATH …",
+        ),
+        Some(false) => Finding::problem(
+            ID,
+            format!("neither the server's PATH nor your login shell's has {name}, whose conversations are recorded"),
+            "they can't be resumed",
+            format!("install {name}, or put its folder on PATH in your shell's start-up files"),
+        ),
+        None => Finding::problem(
+            ID,
+            format!("the server's PATH does not have {name}, whose conversations are recorded"),
+            "your login shell could not be asked; without it they can't be resumed",
+            "set PATH in tmux.conf: set-environment -g PATH …",
+        ),
+    });
+    let told: Vec<Finding> = told.collect();
+    if told.is_empty() && !programs.is_empty() { vec![Finding::ok(ID, "the agents that are recorded are found")] } else { told }
+}

@@ -1,0 +1,70 @@
+//! What other programs say of themselves: another helper, the user's login shell, the plugin's own scripts.
+#![expect(clippy::disallowed_methods, reason = "this file runs what the user's PATH and shell hold, to see whether it runs")]
+
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::pane::user_shell;
+
+/// Start-up files may take seconds.
+const LIMIT: Duration = Duration::from_secs(10);
+
+/// The version that a helper tells.
+pub(super) fn version_of(helper: &Path) -> Option<String> {
+    let child = Command::new(helper).arg("--version").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
+    let mut child = child.ok()?;
+    let out = child.stdout.take();
+    // One line, which fits into the pipe.
+    ended_well(child).filter(|&well| well)?;
+    let text = std::io::read_to_string(std::io::Read::take(out?, 1000)).ok()?;
+    Some(text.trim().strip_prefix("sidecar ")?.to_owned())
+}
+
+/// Whether the user's login shell finds a program; `None` if it can't be asked.
+pub(super) fn login_shell_finds(name: &str) -> Option<bool> {
+    let shell = user_shell();
+    let (line, more): (_, &[&str]) = match shell.file_name()?.to_str()? {
+        "bash" | "zsh" | "dash" | "sh" => ("command -v -- \"$1\"", &["sidecar"]),
+        "fish" => ("command -v $argv", &[]),
+        _ => return None,
+    };
+    // An interactive shell without `setsid` would take the terminal, and might not give it back.
+    let (mut command, flags) = match which::which("setsid") {
+        Ok(setsid) => (Command::new(setsid), "-lic"),
+        Err(_) => (Command::new("/usr/bin/env"), "-lc"),
+    };
+    command.arg(shell).arg(flags).arg(line).args(more).arg(name);
+    ended_well(quiet(&mut command)?)
+}
+
+/// Whether a helper that the plugin built is of the present sources; `None` where there are none beside it.
+pub(super) fn is_current(helper: &Path) -> Option<bool> {
+    let root = helper.parent()?.parent()?;
+    let scripts = root.join("scripts/helper.sh");
+    if !helper.file_name()?.to_str()?.starts_with("sidecar") || helper.parent()?.file_name()? != "bin" || !scripts.is_file() {
+        return None;
+    }
+    let line = ". \"$root/scripts/helper.sh\" && [ \"$(cat \"$built.stamp\")\" = \"$(stamp)\" ]";
+    ended_well(quiet(Command::new("/bin/sh").arg("-c").arg(line).env("root", root))?)
+}
+
+fn quiet(command: &mut Command) -> Option<Child> {
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().ok()
+}
+
+/// Whether it ended with 0; `None` if it did not end in its time.
+fn ended_well(mut child: Child) -> Option<bool> {
+    let deadline = Instant::now() + LIMIT;
+    loop {
+        if let Ok(Some(status)) = child.try_wait() {
+            return Some(status.success());
+        }
+        if Instant::now() >= deadline {
+            let _ = child.kill();
+            let _ = child.wait();
+            return None;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
