@@ -15,6 +15,7 @@ pub mod pane;
 pub mod plugin;
 pub mod record;
 pub mod restore;
+pub mod scrollback;
 pub mod shells;
 pub mod store;
 pub mod tmux;

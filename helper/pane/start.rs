@@ -1,6 +1,7 @@
 //! `sidecar pane start` and `sidecar pane ended`: what the pane of a record begins with, and what comes after the program.
 
 use std::ffi::{OsStr, OsString};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -11,7 +12,9 @@ use super::shell::{is_panes_own, leave_shell, user_shell};
 use crate::display::{self, shown};
 use crate::error::{Error, Result};
 use crate::model::{Pane, RawText, Run, Shell};
+use crate::record::now;
 use crate::restore::{self, Start};
+use crate::scrollback;
 use crate::store::{Config, Store};
 use crate::tmux::Server;
 
@@ -34,6 +37,9 @@ fn begin(store: &Store, config: &Config, helper: &str, pane: &str) -> Result<()>
     let found = state.shells.iter().chain(forgotten).flat_map(Shell::panes).find(|known| known.id == pane);
     let record: &Pane = found.ok_or_else(|| Error::failed("no_such_pane", format!("there is no record of this pane ({pane})")))?;
     let shell = user_shell();
+    if !matches!(restore::start(record, &config.programs), Start::Program(_)) {
+        show_again(store, config, pane);
+    }
     let words = |words: &[RawText]| words.iter().map(|word| word.as_os_str().to_owned()).collect::<Vec<OsString>>();
     let (words, dir) = match restore::start(record, &config.programs) {
         Start::Shell => return Ok(()),
@@ -57,6 +63,18 @@ fn begin(store: &Store, config: &Config, helper: &str, pane: &str) -> Result<()>
     }
     let error = Launch { words, dir: as_opened(dir.as_path()), ..Launch::default() }.exec(&shell, helper.as_ref());
     Err(Error::failed("not_started", format!("not started: {error}")))
+}
+
+/// Prints what this pane showed in its former life. What cannot be printed is nothing to keep the user waiting for.
+fn show_again(store: &Store, config: &Config, pane: &str) {
+    if config.scrollback == 0 {
+        return;
+    }
+    if let Some(kept) = store.text(pane).filter(|kept| scrollback::has_any(&kept.text)) {
+        let mut out = std::io::stdout().lock();
+        let text = scrollback::again(&kept.text, config.scrollback, kept.taken, now());
+        let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    }
 }
 
 /// A directory by the path that this pane was opened with, where that leads there.

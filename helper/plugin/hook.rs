@@ -6,6 +6,7 @@ use super::{hooks, offer, timer};
 use crate::error::Result;
 use crate::model::Hint;
 use crate::record::{Recorded, Settings, now, record};
+use crate::scrollback;
 use crate::store::{Config, Level, Lock, Store, Turn};
 use crate::tmux::{Server, TIMER};
 
@@ -116,6 +117,12 @@ impl Plugin<'_> {
                 self.coalesced_look()
             }
         };
+        // After the look, and in the timer's round alone: no hook waits for it.
+        if matches!(event, Event::Look | Event::Tick { .. }) {
+            if let Err(error) = scrollback::take(self.server, self.store, self.config) {
+                self.store.log(Level::Warn, "scrollback", &error.message);
+            }
+        }
         if let Err(error) = result {
             let level = if matches!(error.code, "no_answer" | "other_server") { Level::Warn } else { Level::Error };
             self.store.log(level, &format!("hook {}", event.name()), &error.message);

@@ -194,7 +194,12 @@ fn begin(server: &Server, store: &Store, config: &Config, helper: &str, order: O
         config,
         all,
         generation: seen.generation.clone(),
-        openings: shells.iter().map(|shell| (shell.id.clone(), openings(shell, &config.programs, &panes, helper))).collect(),
+        openings: shells
+            .iter()
+            .map(|shell| {
+                (shell.id.clone(), openings(shell, &config.programs, &panes, &|pane| config.scrollback > 0 && store.has_text(pane), helper))
+            })
+            .collect(),
         followers: followers(&shells, all, seen),
         results: HashMap::new(),
         said: String::new(),

@@ -70,13 +70,19 @@ impl Opening {
 pub(super) type Openings = HashMap<String, Opening>;
 
 /// How each pane opens, checked now. `helper` is this program's own path.
-/// `resumed` are the panes whose conversations are opened again.
-pub(super) fn openings(shell: &Shell, programs: &[String], resumed: &HashSet<&str>, helper: &str) -> Openings {
+/// `resumed` are the panes whose conversations are opened again; `has_text` tells the panes above whose prompt old text is shown.
+pub(super) fn openings(
+    shell: &Shell,
+    programs: &[String],
+    resumed: &HashSet<&str>,
+    has_text: &dyn Fn(&str) -> bool,
+    helper: &str,
+) -> Openings {
     let opening = |pane: &Pane| {
         let command = match &pane.id {
             id if !is_id(id) => Vec::new(),
             id if resumed.contains(id.as_str()) => own_command(helper, &["agent", "resume", id]),
-            id if start(pane, programs) != Start::Shell => own_command(helper, &["pane", "start", id]),
+            id if start(pane, programs) != Start::Shell || has_text(id) => own_command(helper, &["pane", "start", id]),
             _ => Vec::new(),
         };
         Opening { dir: pane_dir(shell, pane), command: command.into_iter().map(str::to_owned).collect() }
@@ -113,6 +119,8 @@ mod tests {
         assert_eq!(start(&pane(Some(&run), &["vim"]), &listed), Start::Command(&run));
     }
 
+    use crate::model::Window;
+
     #[test]
     fn nothing_recorded_but_the_directory_stands_in_a_command_for_tmux() {
         let pane = |id: &str| Pane { id: id.into(), run: Some(Run::Line("SECRET".into())), dir: "/no#{x}".into(), ..Pane::default() };
@@ -121,7 +129,7 @@ mod tests {
             windows: vec![crate::model::Window { panes: vec![pane(id)], ..crate::model::Window::default() }],
             ..Shell::default()
         };
-        let words = |id: &str| openings(&shell(id), &[], &HashSet::new(), "/it's/sidecar")[id].words();
+        let words = |id: &str| openings(&shell(id), &[], &HashSet::new(), &|_| true, "/it's/sidecar")[id].words();
         let told = words("pn-1234");
         assert!(
             told.starts_with("-c \"/##{pid}\" \"/bin/sh\" \"-c\" ")
@@ -129,8 +137,16 @@ mod tests {
             "{told}"
         );
         assert!(!told.contains("SECRET"));
-        let resumed = openings(&shell("pn-1234"), &[], &HashSet::from(["pn-1234"]), "/sidecar")["pn-1234"].words();
+        let resumed = openings(&shell("pn-1234"), &[], &HashSet::from(["pn-1234"]), &|_| true, "/sidecar")["pn-1234"].words();
         assert!(resumed.ends_with("\"/sidecar\" \"agent\" \"resume\" \"pn-1234\""), "{resumed}");
         assert_eq!(words("$(x)"), "-c \"/##{pid}\"");
+        let plain = Shell {
+            windows: vec![Window { panes: vec![Pane { id: "pn-1234".into(), ..Pane::default() }], ..Window::default() }],
+            ..Shell::default()
+        };
+        for (has_text, own) in [(false, false), (true, true)] {
+            let words = openings(&plain, &[], &HashSet::new(), &|_| has_text, "/sidecar")["pn-1234"].words();
+            assert_eq!(words.contains("pane"), own, "{words}");
+        }
     }
 }

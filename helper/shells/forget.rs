@@ -87,6 +87,9 @@ impl Shells<'_> {
                 .hint(format!("`sidecar shell delete --target {}` closes it", shell.id)));
         }
         self.commit(&open, |state, _| state.tombstones.retain(|tombstone| tombstone.shell.id != shell.id))?;
+        // What its panes showed goes with it; a linked window lives on in another shell.
+        let has = |shell: &Shell, pane: &str| shell.panes().any(|own| own.id == pane);
+        self.store.keep_texts(&|pane| !has(&shell, pane) || open.state.shells.iter().any(|other| has(other, pane)));
         let said = format!("{} is gone for good", quoted(&shell));
         Ok(Done { status: Status::Forgotten, changed: true, said, notices: open.notices, shell })
     }

@@ -26,6 +26,8 @@ pub struct Config {
     pub recreate_shells: Recreate,
     /// `restore.programs`: the names of programs that a restore starts again.
     pub programs: Vec<String>,
+    /// `restore.scrollback`: how many lines of what each pane showed are kept; 0 for none.
+    pub scrollback: usize,
     /// `agents`: entries for the catalog of agents, as they stand.
     pub agents: Map<String, Value>,
     /// What is wrong with the file.
@@ -65,6 +67,8 @@ const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 const MOST_AT_ONCE: usize = 64;
 /// In milliseconds; more would look like a hang.
 const LONGEST_STAGGER: u64 = 10_000;
+/// Of one pane; tmux stands still while it writes them.
+const MOST_LINES: usize = 10_000;
 const DEFAULT_CLOSED: usize = 200;
 const DEFAULT_RETENTION: Duration = Duration::from_secs(14 * 24 * 60 * 60);
 
@@ -79,6 +83,7 @@ impl Default for Config {
             resume_stagger: Duration::from_millis(250),
             recreate_shells: Recreate::Ask,
             programs: Vec::new(),
+            scrollback: 0,
             agents: Map::new(),
             warnings: Vec::new(),
         }
@@ -112,7 +117,7 @@ impl Config {
         for (group, keys) in groups {
             let known: &[&str] = match group.as_str() {
                 "shells" => &["tombstoneRetention", "closedTombstones", "ignore"],
-                "restore" => &["resumeAgents", "resumeConcurrency", "resumeStagger", "recreateShells", "programs"],
+                "restore" => &["resumeAgents", "resumeConcurrency", "resumeStagger", "recreateShells", "programs", "scrollback"],
                 "agents" => continue,
                 _ => &[],
             };
@@ -174,6 +179,12 @@ impl Config {
             match texts(value).filter(|names| names.iter().all(|name| is_program_name(name))) {
                 Some(names) => config.programs = names,
                 None => warn("restore.programs", value, "a list of program names, such as [\"vim\", \"less\"]"),
+            }
+        }
+        if let Some(value) = at("restore", "scrollback") {
+            match value.as_u64().and_then(|lines| usize::try_from(lines).ok()).filter(|lines| *lines <= MOST_LINES) {
+                Some(lines) => config.scrollback = lines,
+                None => warn("restore.scrollback", value, "a number of lines up to 10000"),
             }
         }
         match value.get("agents") {
@@ -265,6 +276,11 @@ mod tests {
         }
         let config = Config::parse(br#"{"restore":{"resumeConcurrency":1,"resumeStagger":0}}"#, "f");
         assert_eq!((config.resume_concurrency, config.resume_stagger, config.warnings.len()), (1, Duration::ZERO, 0));
+        for (lines, kept, warnings) in [("0", 0, 0), ("2000", 2000, 0), ("10000", 10_000, 0), ("10001", 0, 1), ("-1", 0, 1), ("true", 0, 1)]
+        {
+            let config = Config::parse(format!(r#"{{"restore":{{"scrollback":{lines}}}}}"#).as_bytes(), "f");
+            assert_eq!((config.scrollback, config.warnings.len()), (kept, warnings), "{lines}");
+        }
         assert!(Config::parse(b"{}", "f").warnings.is_empty());
         assert_eq!(Config::parse(br#"{"agents":["claude"]}"#, "f").warnings.len(), 1);
         assert_eq!(Config::parse(br#"{"agents":{"x":1}}"#, "f").agents.len(), 1, "the catalog judges its entries");

@@ -12,6 +12,7 @@ mod log;
 mod paths;
 mod resumes;
 mod save;
+mod texts;
 mod told;
 
 use std::path::{Path, PathBuf};
@@ -21,6 +22,7 @@ pub use config::{Config, Recreate};
 use files::Disk;
 pub use load::{Loaded, Source};
 pub use lock::{Lock, Turn};
+pub use texts::{KeptText, TextMark};
 
 use crate::error::Result;
 use crate::model::{EpochMs, Hint, Report, Resume, State};
@@ -209,6 +211,42 @@ impl Store {
     /// Drops the resumes of panes that are no longer known.
     pub fn keep_resumes(&self, known: &dyn Fn(&str) -> bool) {
         resumes::keep_only(&self.dir, known);
+    }
+
+    /// The turn to keep what panes show.
+    ///
+    /// # Errors
+    /// Somebody else has it, or the folder can't be made.
+    pub fn lock_texts(&self) -> Result<Lock> {
+        texts::lock(&self.dir)
+    }
+
+    /// What a pane showed, if it was kept.
+    pub fn text(&self, pane: &str) -> Option<KeptText> {
+        texts::read(&self.dir, pane)
+    }
+
+    /// Whether anything that a pane showed is kept.
+    pub fn has_text(&self, pane: &str) -> bool {
+        texts::exists(&self.dir, pane)
+    }
+
+    /// When a pane was last asked what it shows, and in which state it was.
+    pub fn text_mark(&self, pane: &str) -> Option<TextMark> {
+        texts::mark(&self.dir, pane)
+    }
+
+    /// Keeps what a pane showed; the oldest of all texts make room where there are too many.
+    ///
+    /// # Errors
+    /// It is no id of a pane, or the folder can't be written.
+    pub fn save_text(&self, _held: &Lock, pane: &str, kept: &KeptText) -> Result<()> {
+        texts::write(&self.dir, pane, kept, texts::MOST)
+    }
+
+    /// Drops what was kept of panes that are no longer known.
+    pub fn keep_texts(&self, known: &dyn Fn(&str) -> bool) {
+        texts::keep_only(&self.dir, known);
     }
 
     /// Keeps every other process of this host from beginning a resume for as long as it is held.

@@ -47,6 +47,7 @@ mod remote;
 mod restore;
 mod resume;
 mod resume_rules;
+mod scrollback;
 mod sending;
 mod shells;
 mod stranger;
