@@ -4,11 +4,12 @@ use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use super::text::kept;
+use crate::agents::process;
 use crate::error::{Error, Result};
 use crate::model::{EpochMs, Reason, Shell};
 use crate::record::now;
 use crate::store::{Config, KeptText, Source, Store};
-use crate::tmux::{Failure, Server};
+use crate::tmux::{Failure, Server, is_starting};
 
 /// A pane is asked for its text at most this often, in ms.
 const EVERY: EpochMs = 60_000;
@@ -43,6 +44,9 @@ pub fn take(server: &Server, store: &Store, config: &Config) -> Result<()> {
     let mut due = Vec::new();
     for pane in &panes {
         let Some(&id) = ids.get(pane.id.as_str()) else { continue };
+        if process::argv(pane.pid).is_some_and(|argv| is_starting(&argv)) {
+            continue;
+        }
         let last = store.text_mark(id);
         let asked = last.as_ref().map_or(0, |last| last.asked);
         // A time from the future was made by a clock that has been set back since.
@@ -55,10 +59,9 @@ pub fn take(server: &Server, store: &Store, config: &Config) -> Result<()> {
     for (_, id, pane) in due.into_iter().take(AT_ONCE) {
         let shown = server.pane_text(&generation, &pane.id, config.scrollback, LIMIT).map_err(unanswered)?;
         let new = kept(&String::from_utf8_lossy(&shown), config.scrollback).map(|text| (text, now()));
-        // Nothing new: only that it was asked is noted.
-        if let Some((text, taken)) = new.or_else(|| store.text(id).map(|old| (old.text, old.taken))) {
-            store.save_text(&held, id, &KeptText { text, taken, mark: pane.mark.clone() })?;
-        }
+        // Nothing new: that it was asked is noted all the same, or it would be asked again in each round.
+        let (text, taken) = new.or_else(|| store.text(id).map(|old| (old.text, old.taken))).unwrap_or_default();
+        store.save_text(&held, id, &KeptText { text, taken, mark: pane.mark.clone() })?;
     }
     let buried = loaded.state.tombstones.iter().filter(|tombstone| tombstone.reason != Reason::Ignored).map(|tombstone| &tombstone.shell);
     let known: HashSet<&str> = loaded.state.shells.iter().chain(buried).flat_map(Shell::panes).map(|pane| pane.id.as_str()).collect();

@@ -226,9 +226,9 @@ impl Store {
         texts::read(&self.dir, pane)
     }
 
-    /// Whether anything that a pane showed is kept.
+    /// Whether anything is kept that a pane showed.
     pub fn has_text(&self, pane: &str) -> bool {
-        texts::exists(&self.dir, pane)
+        self.text(pane).is_some_and(|kept| !kept.text.is_empty())
     }
 
     /// When a pane was last asked what it shows, and in which state it was.

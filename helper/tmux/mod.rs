@@ -28,6 +28,6 @@ pub use panes::LivePane;
 pub use quote::{arg, double_hash, format_arg, name_from_shown, shell_line, shell_word, shown_from_name};
 pub use scrollback::PaneMark;
 pub use server::Server;
-pub use start_command::{OWN_SHELL, is_launching, own_command};
+pub use start_command::{OWN_SHELL, is_launching, is_starting, own_command};
 pub use typing::{NotRun, PaneNow, Typing, is_shell};
 pub use version::Version;

@@ -15,6 +15,7 @@ const FIELDS: &[&str] = &[
     "pid",
     "start_time",
     "pane_id",
+    "pane_pid",
     "alternate_on",
     "history_size",
     "cursor_x",
@@ -29,6 +30,8 @@ const FIELDS: &[&str] = &[
 pub struct PaneMark {
     /// `%3`.
     pub id: String,
+    /// The process that tmux started in it.
+    pub pid: i32,
     /// Another one, as soon as something was printed. Without spaces.
     pub mark: String,
 }
@@ -47,14 +50,14 @@ impl Server {
         let (mut pid, mut start_time) = (0, 0);
         let mut panes: Vec<PaneMark> = Vec::new();
         for row in &rows {
-            let [server, started, id, alternate, rest @ ..] = &row.fields[..] else { return Err(short()) };
+            let [server, started, id, own, alternate, rest @ ..] = &row.fields[..] else { return Err(short()) };
             pid = number(server).ok_or_else(short)?;
             start_time = number(started).ok_or_else(short)?;
             let id = live_id(id, '%').ok_or_else(short)?;
             // A linked window's panes come once for each of its places.
             if *alternate != b"1" && panes.iter().all(|known| known.id != id) {
                 let numbers = rest.iter().map(|field| text(field)).collect::<Vec<_>>().join(".");
-                panes.push(PaneMark { id, mark: format!("{pid}.{start_time}.{numbers}").replace(' ', "") });
+                panes.push(PaneMark { id, pid: number(own).unwrap_or(0), mark: format!("{pid}.{start_time}.{numbers}").replace(' ', "") });
             }
         }
         Ok((Generation { boot: process::boot_id(), pid, start_time, process_start: process::start_time(pid) }, panes))

@@ -26,6 +26,13 @@ pub fn is_launching(argv: &[RawText]) -> bool {
     is_own_shell || matches!((word(1), word(2)), (b"pane", b"start") | (b"agent", b"resume"))
 }
 
+/// Whether a process, by its words, is still the start of a pane: nothing but Sidecar's own words stands there yet.
+pub fn is_starting(argv: &[RawText]) -> bool {
+    let word = |at: usize| argv.get(at).map_or(&b""[..], RawText::as_bytes);
+    // The helper itself, or the shell that looks whether it is there.
+    [1, 5].iter().any(|&at| (word(at), word(at + 1)) == (b"pane", b"start"))
+}
+
 /// What a pane was started with, as tmux shows it.
 pub(super) enum Start {
     /// The default command, or the default shell, which counts as none.
@@ -56,6 +63,16 @@ pub(super) fn read(shown: &[u8], default_command: &[u8], default_shell: &[u8]) -
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_pane_that_starts_is_told_from_one_whose_program_runs() {
+        let words = |words: &[&str]| words.iter().map(|&word| word.into()).collect::<Vec<RawText>>();
+        assert!(is_starting(&words(&own_command("/opt/x", &["pane", "start", "pn-1"]))));
+        assert!(is_starting(&words(&["/opt/x", "pane", "start", "pn-1"])));
+        for other in [&["/bin/sh", "-ic", "…", OWN_SHELL, "/opt/x", "/dir", "vim", "", ""][..], &["-sh"], &[]] {
+            assert!(!is_starting(&words(other)), "{other:?}");
+        }
+    }
 
     #[test]
     fn a_command_of_its_own_is_told_from_the_rest() {

@@ -7,7 +7,7 @@ use sidecar::store::{Level, Store};
 
 use super::fake_agent::FakeAgent;
 use super::records::{run, world_without_timer};
-use super::stranger::supported_versions;
+use super::stranger::{Stranger, supported_versions};
 use super::support::{Said, World, is_alive, sidecar_path, wait_for, wait_or_tell};
 
 type Levels = BTreeMap<String, String>;
@@ -164,6 +164,49 @@ fn a_server_without_its_socket_is_given_it_back_and_nobody_elses_is_taken() {
     assert_eq!((ills_of(&said)["server"].as_str(), mended(&said)), ("problem", Vec::new()), "{said:?}");
     assert!(is_alive(pid) && is_alive(second));
     assert_eq!(world.sessions(), ["second"]);
+}
+
+#[test]
+fn an_examination_changes_nothing_on_disk_or_in_tmux() {
+    let world = world_without_timer(0.3);
+    let fake = FakeAgent::new(&world);
+    world.inhabit(2);
+    fake.bind("s0", &fake.id("one"));
+    world.tmux(["set-hook", "-gu", "session-closed[8420]", ";", "set-environment", "-g", "CLAUDECODE", "1"]).ok();
+    world.tmux(["unbind-key", "-T", "prefix", "R"]).ok();
+    world.wait_quiet();
+    let everything = || {
+        let asked = [["show-hooks", "-g"], ["show-environment", "-g"], ["show-environment", "-gh"], ["show-options", "-g"]];
+        let told: String = asked.iter().map(|words| world.tmux(words).ok()).collect();
+        let list = std::fs::read_dir(world.store().unwrap()).unwrap().map(|entry| {
+            let path = entry.unwrap().path();
+            (path.clone(), path.metadata().unwrap().modified().unwrap(), std::fs::read(path).unwrap_or_default())
+        });
+        let mut files: Vec<_> = list.collect();
+        files.sort();
+        (told, world.tmux(["list-keys"]).ok(), files)
+    };
+    let before = everything();
+    assert!(ills(&world).len() > 3);
+    assert!(before == everything());
+}
+
+#[test]
+fn a_helper_that_is_older_than_its_sources_is_told() {
+    let stranger = Stranger::new();
+    stranger.clone();
+    stranger.fake_cargo("1.99.0", ":");
+    run(stranger.command("sh").arg(stranger.plugin().join("scripts/build"))).ok();
+    stranger.tmux(&["new-session", "-d", "-s", "work"]).ok();
+    stranger.wait_loaded();
+    let helper = stranger.plugin().join("bin/sidecar");
+    let build = || {
+        let said = run(stranger.command(helper.to_str().unwrap()).args(["doctor", "--json"]));
+        finding(&said, "helper_build")["level"].clone()
+    };
+    assert_eq!(build(), "ok");
+    std::fs::write(stranger.plugin().join("helper/lib.rs"), "// Another one.\n").unwrap();
+    assert_eq!(build(), "note");
 }
 
 #[test]

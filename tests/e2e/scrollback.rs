@@ -168,6 +168,13 @@ fn nothing_is_kept_of_ignored_sessions_of_records_that_are_gone_and_without_the_
     world.look_anew();
     assert_eq!(files(), 2);
     assert!(world.kept("work").is_some() && world.kept("other").is_some());
+    // One that shows nothing is no reason to ask again and again, nor for another start.
+    world.tmux(["new-session", "-d", "-s", "blank", "exec sleep 1000"]).ok();
+    world.look_anew();
+    assert_eq!((files(), world.kept("blank").unwrap().text.as_str()), (3, ""));
+    assert!(!world.store_at().has_text(&world.pane_of("blank")) && world.store_at().has_text(&world.pane_of("work")));
+    world.sidecar(["shell", "delete", "--target", "blank"]).ok();
+    world.sidecar(["shell", "purge", "--target", "blank", "--yes"]).ok();
     // A forgotten one keeps its text until its record goes.
     world.sidecar(["shell", "delete", "--target", "other"]).ok();
     world.round();
@@ -206,6 +213,8 @@ fn what_a_kept_text_holds_drives_no_terminal_and_a_command_waits_below_it() {
     }
     world.wait_shown("waits", "Enter runs it");
     assert_eq!(world.times_shown("waits", "ran"), 0);
+    world.round();
+    assert_eq!(world.kept("waits").unwrap().text, evil, "a question is nothing that the pane showed");
     world.press("waits", &["Enter"]);
     world.wait_shown("waits", "ran");
     assert!(!canary.exists());
