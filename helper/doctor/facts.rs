@@ -140,8 +140,8 @@ pub struct Logind {
 pub struct Other {
     /// The name of its socket.
     pub name: String,
-    /// Whether `-L` with that name means it.
-    pub by_name: bool,
+    /// The options by which it is meant, where they are known.
+    pub options: Option<String>,
     /// How many shells are recorded.
     pub shells: usize,
     /// Whether it lives.

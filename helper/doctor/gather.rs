@@ -14,7 +14,7 @@ use crate::model::{Observation, ServerState, Shell, State};
 use crate::record::{Settings, latest_time, now};
 use crate::restore::{Standing, standing};
 use crate::store::{Loaded, Store};
-use crate::tmux::{Failure, Server, Version};
+use crate::tmux::{Failure, Server, Version, shell_word};
 
 const LIMIT: Duration = Duration::from_secs(5);
 /// How far back the log is told, in ms, and how many of its errors.
@@ -155,9 +155,10 @@ fn programs(state: &State, catalog: &Catalog, path: Option<&str>) -> Vec<Program
 fn other(store: &Store) -> Option<Other> {
     let state = store.load().ok()?.state;
     let name = store.server_name();
-    let by_name =
-        Server::resolve(Some(&name), None).and_then(|server| Store::of(server.socket())).is_ok_and(|own| own.dir() == store.dir());
+    let is_it = |server: &Server| Store::of(server.socket()).is_ok_and(|own| own.dir() == store.dir());
+    let by_name = Server::resolve(Some(&name), None).is_ok_and(|server| is_it(&server)).then(|| format!("-L {}", shell_word(&name)));
+    let options = by_name.or_else(|| Some(format!("-S {}", shell_word(&state.socket.as_ref()?.display()))));
     let seen = state.shells.iter().filter_map(|shell| shell.seen.as_ref()).map(|seen| &seen.generation);
     let lives = seen.chain(&state.generation).any(process::lives);
-    Some(Other { name, by_name, shells: state.shells.len(), lives })
+    Some(Other { name, options, shells: state.shells.len(), lives })
 }

@@ -133,10 +133,9 @@ fn others(others: &[Other]) -> Vec<Finding> {
             "other_servers",
             format!("{} of another server, '{}', which is gone", count(other.shells, "shell"), other.name),
             "they wait there until that server is started again",
-            if other.by_name {
-                format!("sidecar -L {} session restore", other.name)
-            } else {
-                "sidecar -S ITS-SOCKET session restore".to_owned()
+            match &other.options {
+                Some(options) => format!("sidecar {options} session restore"),
+                None => "sidecar session status --all-servers".to_owned(),
             },
         )
     });

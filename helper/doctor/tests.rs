@@ -67,7 +67,7 @@ fn well() -> Facts {
         integrations: vec![("claude".into(), "Claude Code".into(), true, status(State::Installed))],
         programs: vec![Program { name: "claude".into(), on_path: true, by_login_shell: None }],
         logind: Some(Logind { kills: false, lingers: false, group: Some("/user.slice/user-1.slice/session-2.scope".into()) }),
-        others: vec![Other { name: "work".into(), by_name: true, shells: 2, lives: true }],
+        others: vec![Other { name: "work".into(), options: Some("-L work".into()), shells: 2, lives: true }],
     }
 }
 
@@ -219,6 +219,6 @@ fn what_does_not_concern_the_user_is_no_finding() {
     // A server of the user's manager that lingers, and records that wait for nobody.
     let mut facts = well();
     facts.logind = Some(Logind { kills: true, lingers: true, group: Some("/user.slice/user@1.service/tmux".into()) });
-    facts.others = vec![Other { name: "work".into(), by_name: true, shells: 0, lives: false }];
+    facts.others = vec![Other { name: "work".into(), options: Some("-L work".into()), shells: 0, lives: false }];
     assert!(examine(&facts).iter().all(|finding| finding.level == Level::Ok));
 }

@@ -305,7 +305,7 @@ fn records_of_another_server_that_wait_are_told_with_the_command_for_them() {
     world.wait_gone(pid);
     let said = world.sidecar(["doctor", "--json"]);
     assert_eq!(ills_of(&said), levels(&[("other_servers", "note")]));
-    assert_eq!(finding(&said, "other_servers")["fix"], "sidecar -L other session restore");
+    assert_eq!(finding(&said, "other_servers")["fix"], "sidecar -L 'other' session restore");
     assert_eq!(ills_of(&world.sidecar(["-L", "other", "doctor", "--json"])), levels(&[("stale_socket", "note")]));
 }
 
