@@ -44,8 +44,10 @@ pub struct Told {
     pub source: Source,
     /// Of when that is.
     pub at: EpochMs,
-    /// Its transcript, if it is there: then there was a prompt.
+    /// Its transcript, if it is there.
     pub transcript: Option<RawText>,
+    /// Whether there was a prompt, as far as that can be seen.
+    pub prompted: bool,
 }
 
 /// The agent at `pid`, if it holds a conversation. `title` is that of its pane, `old` what the pane is bound to.
@@ -53,8 +55,7 @@ pub fn look(catalog: &Catalog, pid: i32, title: &str, old: Option<&Binding>, now
     let process = agent_at(catalog, pid).filter(|agent| matches!(agent.run, Run::Conversation(_)))?;
     let agent = catalog.get(&process.kind)?;
     let config_dir = config_dir(agent, pid);
-    let folder = config_dir.as_ref().map(|dir| dir.as_path().to_owned()).or_else(|| default_folder(agent));
-    let told = folder.and_then(|folder| told(agent, &process, &folder, title, old, now));
+    let told = folder_at(agent, config_dir.as_ref()).and_then(|folder| told(agent, &process, &folder, title, old, now));
     let dir = process::directory(pid).map(RawText::from);
     let works_here = process.kind != "codex";
     Some(SeenAgent { agent: process, dir, works_here, config_dir, told })
@@ -73,27 +74,34 @@ fn told(agent: &Agent, process: &AgentProcess, folder: &Path, title: &str, old: 
     // Looked for until it is there, and anew once it has moved, as into a worktree's folder.
     let known = old.filter(|old| old.id == id && old.kind == agent.kind && old.prompted).and_then(|old| old.transcript.clone());
     let known = known.filter(|known| known.as_path().is_file());
-    let transcript = known.or_else(|| transcript(agent, folder, &id).map(RawText::from));
-    Some(Told { id, source, at, transcript })
+    let transcript = known.or_else(|| find(agent, folder, &id).map(RawText::from));
+    // Where conversations have no files of their own, one that was opened by its id is there.
+    let prompted = transcript.is_some() || (agent.transcripts.is_empty() && source == Source::Argv);
+    Some(Told { id, source, at, transcript, prompted })
 }
 
 /// Whether a binding's process, which is gone, was killed: Claude Code takes its session's file away at any end that it sees coming.
 pub fn was_killed(catalog: &Catalog, binding: &Binding) -> bool {
     let Some((agent, process)) = catalog.get(&binding.kind).zip(binding.process.as_ref()) else { return false };
-    let folder = binding.config_dir.as_ref().map(|dir| dir.as_path().to_owned()).or_else(|| default_folder(agent));
+    let folder = folder_at(agent, binding.config_dir.as_ref());
     folder.is_some_and(|folder| by_sessions(agent, process.pid, process.start_time, &folder).is_some())
 }
 
-/// Its configuration directory, where its environment names another one than the default one.
+/// What its variable for its configuration directory says, where that is another one than the default one.
 pub fn config_dir(agent: &Agent, pid: i32) -> Option<RawText> {
     let set = process::variable(pid, &agent.home.variable).filter(|_| !agent.home.variable.is_empty())?;
-    let other = default_folder(agent).is_none_or(|default| default != set.as_path());
+    let other = default_folder(agent).is_none_or(|default| default != agent.home.of(set.as_path()));
     (set.as_path().is_absolute() && other).then_some(set)
 }
 
 /// The configuration directory that it has by itself.
 pub fn default_folder(agent: &Agent) -> Option<PathBuf> {
     crate::store::home().ok().map(|home| home.join(&agent.home.folder))
+}
+
+/// The configuration directory, where its variable says this, or nothing.
+pub fn folder_at(agent: &Agent, set: Option<&RawText>) -> Option<PathBuf> {
+    set.map(|set| agent.home.of(set.as_path())).or_else(|| default_folder(agent))
 }
 
 /// Claude Code lists each process with its conversation. Older versions don't follow when it changes; those don't tell when the
@@ -130,7 +138,7 @@ fn by_title(agent: &Agent, folder: &Path, title: &str, old: Option<&Binding>) ->
     if let Some(old) = old.filter(|old| old.kind == agent.kind && old.id.starts_with(shown)) {
         return Some(old.id.clone());
     }
-    let found = transcript(agent, folder, &format!("{shown}*"))?;
+    let found = find(agent, folder, &format!("{shown}*"))?;
     let stem = found.file_stem()?.to_str()?;
     let id = stem.get(stem.len().checked_sub(36)?..)?;
     (agent.is_id(id) && id.starts_with(shown)).then(|| id.to_owned())
@@ -149,15 +157,10 @@ fn by_name(agent: &Agent, process: &AgentProcess, folder: &Path, title: &str, ol
     shown.next().filter(|id| shown.next().is_none() && agent.is_id(id)).cloned()
 }
 
-/// The transcript of a conversation, where the catalog says that it lies, if it is there and holds anything.
-pub fn transcript(agent: &Agent, folder: &Path, id: &str) -> Option<PathBuf> {
-    find(folder, &agent.transcripts.replace("{id}", id))
-}
-
 /// Where a Codex conversation was begun: the first line of its transcript tells.
 pub fn begun_in(agent: &Agent, folder: &Path, id: &str) -> Option<RawText> {
     let mut line = String::new();
-    let file = fs_err::File::open(transcript(agent, folder, id)?).ok()?;
+    let file = fs_err::File::open(find(agent, folder, id)?).ok()?;
     BufReader::new(file.take(LONGEST_LINE)).read_line(&mut line).ok()?;
     let first: Value = serde_json::from_str(&line).ok()?;
     first["payload"]["cwd"].as_str().map(RawText::from)
@@ -167,7 +170,7 @@ pub fn begun_in(agent: &Agent, folder: &Path, id: &str) -> Option<RawText> {
 pub fn folder_of(agent: &Agent, pid: i32) -> Option<PathBuf> {
     let set = process::variable(pid, &agent.home.variable).filter(|_| !agent.home.variable.is_empty());
     let home = || process::variable(pid, "HOME").map(|home| home.as_path().join(&agent.home.folder));
-    set.map(|set| set.as_path().to_owned()).or_else(home)
+    set.map(|set| agent.home.of(set.as_path())).or_else(home)
 }
 
 /// The name of a Codex conversation.

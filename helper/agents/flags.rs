@@ -158,10 +158,8 @@ impl<'a> Reader<'a> {
                 Arity::None => 0,
                 Arity::One => 1,
                 Arity::Optional => usize::from(self.words.first().is_some_and(|next| !looks_like_a_flag(next))),
-                Arity::Many => {
-                    let more = self.words.iter().skip(1).take_while(|next| !looks_like_a_flag(next));
-                    1 + more.count()
-                }
+                Arity::Many => 1 + self.words.iter().skip(1).take_while(|next| !looks_like_a_flag(next)).count(),
+                Arity::Any => self.words.iter().take_while(|next| !looks_like_a_flag(next)).count(),
             };
             let (taken, rest) = self.words.split_at(taken.min(self.words.len()));
             values.extend(taken.iter().map(RawText::as_bytes));
@@ -187,7 +185,7 @@ impl<'a> Reader<'a> {
         let name = flag.name().as_bytes();
         if values.is_empty() {
             // One that wants a value and has none comes from no run that lasted.
-            if matches!(flag.arity, Arity::None | Arity::Optional) {
+            if matches!(flag.arity, Arity::None | Arity::Optional | Arity::Any) {
                 self.kept.push(name.into());
             }
         } else if name.starts_with(b"--") {

@@ -191,7 +191,7 @@ fn written(agent: &Agent) -> impl Strategy<Value = Written> + use<> {
                 let keeps = matches!(flag.class, Class::Keep | Class::Data);
                 let values = match flag.arity {
                     Arity::None => vec![],
-                    Arity::Many => values,
+                    Arity::Many | Arity::Any => values,
                     Arity::One | Arity::Optional => values[..1].to_vec(),
                 };
                 let joins = form == 0 && values.len() == 1;

@@ -96,15 +96,17 @@ impl Payload {
         if !agent.is_id(&self.id) {
             return Err("its id has not the form of one");
         }
-        let name = agent.transcripts.rsplit('/').next().unwrap_or_default().replace("{id}", &self.id);
+        let pattern = agent.transcript_of(&self.id);
+        let name = pattern.rsplit('/').next().unwrap_or_default();
         let own = Path::new(&self.transcript).file_name().map(|name| name.to_string_lossy().into_owned());
-        if !self.transcript.is_empty() && !own.is_some_and(|own| WildMatch::new(&name).matches(&own)) {
+        if !self.transcript.is_empty() && !own.is_some_and(|own| WildMatch::new(name).matches(&own)) {
             return Err("its transcript is another conversation's");
         }
         match (self.event.as_str(), self.source.as_str()) {
             // A fork or a new one has nothing of its own before its first prompt.
             ("SessionStart", source) => Ok(Event::Start { prompted: matches!(source, "resume" | "compact") }),
-            ("UserPromptSubmit", _) => Ok(Event::Prompt),
+            // Gemini CLI has a name of its own for it.
+            ("UserPromptSubmit" | "BeforeAgent", _) => Ok(Event::Prompt),
             // Of the reasons only this one is the user's word: `other` comes with every death, and after `clear` and `resume` the
             // next conversation follows in the same process.
             ("SessionEnd", _) if self.reason == "prompt_input_exit" => Ok(Event::Quit),
@@ -183,6 +185,12 @@ mod tests {
         let codex = catalog.get("codex").unwrap();
         let rollout = format!("/h/.codex/sessions/2026/11/29/rollout-2026-11-29T15-10-12-{ID}.jsonl");
         assert_eq!(payload(&json!({ "hook_event_name": "UserPromptSubmit", "transcript_path": rollout })).check(codex), Ok(Event::Prompt));
+        let gemini = catalog.get("gemini").unwrap();
+        let chat = format!("/h/.gemini/tmp/web/chats/session-2026-11-29T15-10-{}.jsonl", &ID[..8]);
+        let of = |event: &str, path: &str| payload(&json!({ "hook_event_name": event, "transcript_path": path })).check(gemini);
+        assert_eq!(of("BeforeAgent", &chat), Ok(Event::Prompt));
+        assert!(of("BeforeAgent", &chat.replace(&ID[..8], "01a228e8")).is_err());
+        assert!(of("SessionEnd", &chat).is_err(), "it says `exit` for every end");
     }
 
     #[test]

@@ -30,12 +30,16 @@ pub fn of(kind: &str, chain: &[Ancestor], panes: &[i32]) -> Result<Place, String
         return Err("no pane of this server is among its ancestors".to_owned());
     };
     let mut agents: Vec<&AgentProcess> = Vec::new();
+    // A wrapper stands right above its child, which has the same arguments, and is none itself twice.
+    let mut single = None;
     for (at, one) in chain[..=end].iter().enumerate() {
         let Some(agent) = &one.agent else { continue };
-        // A wrapper stands right above its child.
-        let below = at.checked_sub(1).and_then(|at| chain[at].agent.as_ref());
-        if agent.wrapper && below.is_some_and(|below| below.kind == agent.kind) {
+        let below = at.checked_sub(1).filter(|below| single == Some(*below)).and_then(|at| chain[at].agent.as_ref());
+        if agent.wrapper && below.is_some_and(|below| below.kind == agent.kind && below.args == agent.args) {
             agents.pop();
+            single = None;
+        } else {
+            single = Some(at);
         }
         agents.push(agent);
     }
@@ -89,6 +93,18 @@ mod tests {
                 Ok((5, 7)),
             ),
             ("a server that was started by an agent", "claude", vec![plain(9), claude(8), plain(5), plain(2), claude(3)], Ok((5, 8))),
+            (
+                "a script that runs itself once more is one",
+                "gemini",
+                vec![plain(9), agent(8, "gemini", talk(), true), agent(7, "gemini", talk(), true), plain(5)],
+                Ok((5, 7)),
+            ),
+            (
+                "and in another such one, whose shell it has replaced, it is a second",
+                "gemini",
+                [9, 8, 7, 6].map(|pid| agent(pid, "gemini", talk(), true)).into_iter().chain([plain(5)]).collect(),
+                Err("gemini runs inside gemini"),
+            ),
             (
                 "an agent in another one of its kind",
                 "claude",

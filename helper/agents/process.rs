@@ -231,6 +231,12 @@ pub fn variable(pid: i32, name: &str) -> Option<RawText> {
     entries.find_map(|entry| entry.strip_prefix(name.as_bytes())?.strip_prefix(b"=")).map(RawText::from)
 }
 
+/// Whether this one of its descriptors is a terminal; `None` where that can't be told.
+pub fn is_terminal(pid: i32, descriptor: u8) -> Option<bool> {
+    let file = fs_err::read_link(format!("/proc/{pid}/fd/{descriptor}")).ok()?;
+    Some(file.starts_with("/dev/pts") || file.to_str().is_some_and(|path| path.starts_with("/dev/tty")))
+}
+
 /// Whether what reads this terminal gets whole lines, as the terminal edits them, and not each key, as the line editor of a shell at
 /// its prompt does; `None` where that can't be told.
 pub fn reads_lines(tty: &Path) -> Option<bool> {

@@ -1,6 +1,7 @@
 //! Whether a conversation has a transcript: found by its id, where the catalog says that its agent keeps them. Where an agent says
 //! that it will write one, it may never be.
 
+use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use wildmatch::WildMatch;
@@ -8,27 +9,53 @@ use wildmatch::WildMatch;
 use super::catalog::Agent;
 use crate::model::Binding;
 
+/// A transcript's first line tells what it is of.
+const LONGEST_LINE: u64 = 64 * 1024;
+
 /// The folders that an agent's conversations may lie in: that of the binding alone, if it has one of its own.
 fn folders(agent: &Agent, binding: &Binding) -> Vec<PathBuf> {
     if let Some(own) = &binding.config_dir {
-        return vec![own.as_path().to_owned()];
+        return vec![agent.home.of(own.as_path())];
     }
     let usual = crate::store::home().ok().map(|home| home.join(&agent.home.folder));
-    let set = std::env::var_os(&agent.home.variable).map(PathBuf::from);
+    let set = std::env::var_os(&agent.home.variable).map(|set| agent.home.of(Path::new(&set)));
     usual.into_iter().chain(set).filter(|folder| folder.is_absolute()).collect()
 }
 
-/// Whether the transcript is there and holds something.
+/// Whether the transcript is there and holds something. Where an agent keeps no file for each conversation, a prompt is the proof.
 pub fn exists(agent: &Agent, binding: &Binding) -> bool {
     if !agent.is_id(&binding.id) {
         return false;
     }
-    let pattern = agent.transcripts.replace("{id}", &binding.id);
+    if agent.transcripts.is_empty() || (agent.empty_transcripts && !binding.prompted) {
+        return agent.transcripts.is_empty() && binding.prompted;
+    }
+    let pattern = agent.transcript_of(&binding.id);
     folders(agent, binding).iter().any(|folder| {
         // An agent may keep thousands in hundreds of folders, and mostly it is the one that it told of.
         let told = binding.transcript.as_ref().and_then(|told| told.as_path().strip_prefix(folder).ok());
-        told.is_some_and(|below| fits(below, &pattern) && is_filled(&folder.join(below))) || find(folder, &pattern).is_some()
+        told.is_some_and(|below| fits(below, &pattern) && is_of(agent, &binding.id, &folder.join(below)))
+            || find(agent, folder, &binding.id).is_some()
     })
+}
+
+/// The transcript of a conversation below the agent's folder, if it is there and holds anything.
+pub(super) fn find(agent: &Agent, folder: &Path, id: &str) -> Option<PathBuf> {
+    search(folder, &agent.transcript_of(id), &|path| is_of(agent, id, path))
+}
+
+/// Whether a file that is named as its transcript holds anything; and names the whole id in its first line, where its name has only
+/// the beginning.
+fn is_of(agent: &Agent, id: &str, path: &Path) -> bool {
+    fs_err::metadata(path).is_ok_and(|data| data.is_file() && data.len() > 0)
+        && (!agent.transcripts.contains("{id8}") || first_line(path).is_some_and(|line| line.contains(id)))
+}
+
+fn first_line(path: &Path) -> Option<String> {
+    let mut line = Vec::new();
+    let file = fs_err::File::open(path).ok()?;
+    BufReader::new(file.take(LONGEST_LINE)).read_until(b'\n', &mut line).ok()?;
+    Some(String::from_utf8_lossy(&line).into_owned())
 }
 
 fn fits(path: &Path, pattern: &str) -> bool {
@@ -37,10 +64,10 @@ fn fits(path: &Path, pattern: &str) -> bool {
     own.len() == parts.len() && own.iter().zip(parts).all(|(own, part)| own != ".." && WildMatch::new(part).matches(own))
 }
 
-/// The file of this pattern below a folder that holds anything.
-pub(super) fn find(folder: &Path, pattern: &str) -> Option<PathBuf> {
+/// The file of this pattern below a folder that fits.
+fn search(folder: &Path, pattern: &str, fits: &dyn Fn(&Path) -> bool) -> Option<PathBuf> {
     let (part, rest) = pattern.split_once('/').unwrap_or((pattern, ""));
-    let below = |path: PathBuf| if rest.is_empty() { is_filled(&path).then_some(path) } else { find(&path, rest) };
+    let below = |path: PathBuf| if rest.is_empty() { fits(&path).then_some(path) } else { search(&path, rest, fits) };
     if !part.contains('*') && !part.contains('?') {
         return below(folder.join(part));
     }
@@ -52,10 +79,6 @@ pub(super) fn find(folder: &Path, pattern: &str) -> Option<PathBuf> {
     names.into_iter().find_map(|name| below(folder.join(name)))
 }
 
-fn is_filled(path: &Path) -> bool {
-    fs_err::metadata(path).is_ok_and(|data| data.is_file() && data.len() > 0)
-}
-
 #[cfg(test)]
 #[expect(clippy::disallowed_methods, reason = "a test writes transcripts as agents do")]
 mod tests {
@@ -63,6 +86,29 @@ mod tests {
     use crate::agents::catalog::Catalog;
 
     const ID: &str = "01a228e7-fac2-7180-b353-a6ead433a7ba";
+
+    #[test]
+    fn a_transcript_named_by_the_beginning_of_an_id_counts_for_the_whole_one_and_for_a_prompt() {
+        let home = tempfile::tempdir().unwrap();
+        let agent = Catalog::built_in().get("gemini").unwrap().clone();
+        let folder = home.path().join("h/.gemini");
+        let path = folder.join(format!("tmp/web/chats/session-2026-11-29T23-57-{}.jsonl", &ID[..8]));
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, format!("{{\"sessionId\":\"{ID}\"}}\n{{}}\n")).unwrap();
+        let binding = Binding { id: ID.into(), config_dir: Some(home.path().join("h").into()), prompted: true, ..Binding::default() };
+        assert!(exists(&agent, &binding));
+        assert!(!exists(&agent, &Binding { prompted: false, ..binding.clone() }), "it is there before the first prompt");
+        let other = format!("{}{}", &ID[..8], ID[8..].replace("fac2", "fac3"));
+        assert!(!exists(&agent, &Binding { id: other, transcript: Some(path.into()), ..binding }));
+    }
+
+    #[test]
+    fn without_files_of_their_own_a_prompt_is_the_proof_of_a_conversation() {
+        let agent = Agent { transcripts: String::new(), ..Catalog::built_in().get("claude").unwrap().clone() };
+        for prompted in [true, false] {
+            assert_eq!(exists(&agent, &Binding { id: ID.into(), prompted, ..Binding::default() }), prompted);
+        }
+    }
 
     #[test]
     fn a_transcript_is_found_by_its_id_alone() {

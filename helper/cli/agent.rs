@@ -154,7 +154,7 @@ fn install(catalog: &Catalog, change: &ChangeArgs, trust: bool, titles: bool) ->
         if all.is_empty() {
             return Err(Error::failed("no_agent", "no agent that there is an integration for is on PATH")
                 .exit(Exit::NoTarget)
-                .hint("name the one that is meant: claude or codex"));
+                .hint("name the one that is meant; `sidecar agent integration list` shows them"));
         }
     }
     let helper = own_path()?;

@@ -449,7 +449,7 @@ pub(super) enum IntegrationCommand {
     /// Show whether the hook is installed, and what to do; changes nothing
     #[command(after_help = "Example:\n  sidecar agent integration status claude")]
     Status {
-        /// Only this agent: claude or codex
+        /// Only this agent: claude, codex, copilot, gemini or opencode
         kind: Option<String>,
         /// Print one JSON document
         #[arg(long)]
@@ -477,7 +477,7 @@ pub(super) enum IntegrationCommand {
 
 #[derive(Args)]
 pub(super) struct ChangeArgs {
-    /// Only this agent: claude or codex
+    /// Only this agent: claude, codex, copilot, gemini or opencode
     pub(super) kind: Option<String>,
     /// Show what would change, and change nothing
     #[arg(long)]

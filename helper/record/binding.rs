@@ -119,7 +119,7 @@ fn learn(pane: &mut Pane, seen: &SeenAgent, generation: &Generation) {
         process: Some(process),
         source: told.source,
         reported: told.at,
-        prompted: told.transcript.is_some(),
+        prompted: told.prompted,
         ..Binding::default()
     };
     match &mut pane.agent {
@@ -198,7 +198,7 @@ mod tests {
             dir: Some("/w".into()),
             works_here: true,
             config_dir: None,
-            told: Some(Told { id: id.into(), source, at, transcript: None }),
+            told: Some(Told { id: id.into(), source, at, transcript: None, prompted: false }),
         }
     }
 

@@ -7,7 +7,7 @@ use super::binding::{bind, end};
 use super::{journal, now, record};
 use crate::agents::catalog::{Agent, Catalog};
 use crate::agents::daemon::{self, Unclear, Viewer, Wanted, is_shared, moves, whose, works_here};
-use crate::agents::evidence::{begun_in, config_dir, default_folder, folder_of, thread_name};
+use crate::agents::evidence::{begun_in, config_dir, folder_at, folder_of, thread_name};
 use crate::agents::flags::Run;
 use crate::agents::lineage::{AgentProcess, above, conversations, pids_above};
 use crate::agents::payload::{Event, Payload, is_normal};
@@ -101,6 +101,10 @@ fn find(catalog: &Catalog, agent: &Agent, payload: &Payload, here: Option<&Serve
         return Err("nobody sits at it".to_owned());
     }
     let hint = std::env::var("TMUX_PANE").unwrap_or_default();
+    let none_at = |descriptor| process::is_terminal(process.pid, descriptor) == Some(false);
+    if none_at(1) || (agent.headless_pipe && none_at(0)) {
+        return Err("nobody sits at it: it reads or writes no terminal".to_owned());
+    }
     let pane = panes.into_iter().find(|live| live.pid == pane).ok_or("no pane")?;
     if !hint.is_empty() && hint != pane.id {
         // The tree is right: variables are handed down, ancestors are not.
@@ -147,7 +151,7 @@ pub fn why_unclear(catalog: &Catalog, agent: &Agent, pid: i32) -> Option<Unclear
 
 /// The configuration directory that this process's environment names.
 fn own_folder(agent: &Agent) -> Option<PathBuf> {
-    std::env::var_os(&agent.home.variable).map(Into::into).or_else(|| default_folder(agent))
+    folder_at(agent, std::env::var_os(&agent.home.variable).map(|set| PathBuf::from(set).into()).as_ref())
 }
 
 /// The directory that a program works in; `None` where that can't be told.
@@ -281,7 +285,7 @@ fn write(agent: &Agent, payload: &Payload, event: Event, found: &Found, config: 
 fn binding(agent: &Agent, payload: &Payload, found: &Found) -> Binding {
     let process = &found.agent;
     let config_dir = config_dir(agent, process.pid);
-    let folder = config_dir.as_ref().map(|dir| dir.as_path().to_owned()).or_else(|| default_folder(agent));
+    let folder = folder_at(agent, config_dir.as_ref());
     let dir = process::directory(process.pid).map(RawText::from);
     // Codex works where its conversation did, or where its arguments say, and its process stays where it was started.
     let told = (agent.kind == "codex" && is_normal(&payload.dir)).then(|| RawText::from(payload.dir.as_str()));

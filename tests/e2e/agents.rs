@@ -14,11 +14,14 @@ use super::support::{Said, World, is_alive, sidecar_path, wait_for, wait_or_tell
 
 const KEY: &str = "sk-ant-none-0000000000000000000000";
 
+/// The version of opencode, as `scripts/agents` fetches it.
+const OPENCODE: &str = "1.18.33";
+
 /// The folder of the agents' programs.
 pub fn programs() -> PathBuf {
     let fetched = || Path::new(env!("CARGO_MANIFEST_DIR")).join(".agents");
     let folder = std::env::var_os("SIDECAR_AGENTS").map_or_else(fetched, PathBuf::from).join("bin");
-    for name in ["claude", "claude-2.1.200", "codex"] {
+    for name in ["claude", "claude-2.1.200", "codex", "copilot", "gemini", "opencode"] {
         assert!(folder.join(name).exists(), "{name} is not there, so this could not be tested: `scripts/agents .agents` fetches it");
     }
     folder
@@ -75,8 +78,16 @@ trust_level = "trusted"
             api.port,
             work.display()
         );
+        let gemini = json!({
+            "security": { "auth": { "selectedType": "gemini-api-key" }, "folderTrust": { "enabled": false } },
+            // Its clean-up takes a conversation that was resumed once for an empty one, and deletes it.
+            "general": { "enableAutoUpdate": false, "enableAutoUpdateNotification": false, "sessionRetention": { "enabled": false } },
+            "privacy": { "usageStatisticsEnabled": false }, "telemetry": { "enabled": false },
+        });
         for (file, text) in [
             (".claude.json", claude.to_string()),
+            (".gemini/settings.json", gemini.to_string()),
+            (".copilot/config.json", json!({ "trustedFolders": [work] }).to_string()),
             // Its automatic mode would ask a service that is not there.
             (".claude/settings.json", json!({ "permissions": { "defaultMode": "default" } }).to_string()),
             (".codex/config.toml", codex),
@@ -84,6 +95,22 @@ trust_level = "trusted"
             let path = world.home().join(file);
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
             std::fs::write(path, text).unwrap();
+        }
+        let opencode = json!({
+            "autoupdate": false, "share": "disabled", "model": "anthropic/claude-sonnet-4-5", "small_model": "anthropic/claude-sonnet-4-5",
+            "provider": { "anthropic": { "options": { "baseURL": format!("http://127.0.0.1:{}/v1", api.port), "apiKey": "none" } } },
+        });
+        let path = world.home().parent().unwrap().join("config/opencode/opencode.json");
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, opencode.to_string()).unwrap();
+        // What plugins may need is there, as far as it looks.
+        let plugin = path.with_file_name("node_modules/@opencode-ai/plugin");
+        std::fs::create_dir_all(&plugin).unwrap();
+        for (file, text) in [
+            (plugin.join("package.json"), json!({ "name": "@opencode-ai/plugin", "version": OPENCODE })),
+            (path.with_file_name("package.json"), json!({ "dependencies": { "@opencode-ai/plugin": OPENCODE } })),
+        ] {
+            std::fs::write(file, text.to_string()).unwrap();
         }
         // A server must not end with an agent while another one is to start.
         world.tmux(["new-session", "-d", "-s", "keep"]).ok();
@@ -105,6 +132,19 @@ trust_level = "trusted"
             ("ANTHROPIC_API_KEY", KEY.to_owned()),
             ("NO_KEY", "none".to_owned()),
             ("NO_PROXY", "127.0.0.1".to_owned()),
+            ("GEMINI_API_KEY", "none".to_owned()),
+            ("GOOGLE_GEMINI_BASE_URL", format!("http://127.0.0.1:{}", self.api.port)),
+            ("COPILOT_PROVIDER_BASE_URL", format!("http://127.0.0.1:{}", self.api.port)),
+            ("COPILOT_PROVIDER_TYPE", "anthropic".to_owned()),
+            ("COPILOT_PROVIDER_API_KEY", "none".to_owned()),
+            ("COPILOT_MODEL", "claude-sonnet-4".to_owned()),
+            ("COPILOT_OFFLINE", "true".to_owned()),
+            ("COPILOT_AUTO_UPDATE", "false".to_owned()),
+            // What opencode would fetch besides.
+            ("npm_config_registry", "http://127.0.0.1:9".to_owned()),
+            ("npm_config_fetch_retries", "0".to_owned()),
+            ("OPENCODE_DISABLE_AUTOUPDATE", "1".to_owned()),
+            ("OPENCODE_DISABLE_MODELS_FETCH", "1".to_owned()),
         ];
         // Nobody listens there.
         variables.extend(["HTTP_PROXY", "HTTPS_PROXY"].map(|name| (name, "http://127.0.0.1:9".to_owned())));
@@ -222,7 +262,7 @@ trust_level = "trusted"
     /// The transcripts of a conversation, where the catalog says that they lie.
     pub fn transcripts(&self, kind: &str, id: &str) -> Vec<PathBuf> {
         let agent = self.agent(kind);
-        let pattern = agent.transcripts.replace("{id}", id);
+        let pattern = agent.transcript_of(id);
         let mut found = vec![self.world.home().join(&agent.home.folder)];
         for part in pattern.split('/') {
             let pattern = wildmatch::WildMatch::new(part);
@@ -419,7 +459,7 @@ fn a_script_that_overwrites_its_words_is_known_and_its_arguments_are_unknown() {
 }
 
 /// A flag in a help text: its names and its arity.
-fn flag_of_help(line: &str) -> Option<(Vec<String>, Arity)> {
+pub fn flag_of_help(line: &str) -> Option<(Vec<String>, Arity)> {
     // Farther to the right stands what flags do.
     let indent = line.len() - line.trim_start().len();
     let line = line.trim_start();
@@ -432,6 +472,7 @@ fn flag_of_help(line: &str) -> Option<(Vec<String>, Arity)> {
     let value = flag.find(['<', '[']).map(|at| &flag[at..]);
     let arity = match value {
         None => Arity::None,
+        Some(value) if value.contains("...") && value.starts_with('[') => Arity::Any,
         Some(value) if value.contains("...") => Arity::Many,
         Some(value) if value.starts_with('<') => Arity::One,
         Some(_) => Arity::Optional,
@@ -440,7 +481,7 @@ fn flag_of_help(line: &str) -> Option<(Vec<String>, Arity)> {
 }
 
 /// A subcommand in a help text, with its other names.
-fn words_of_help(help: &str) -> Vec<String> {
+pub fn words_of_help(help: &str) -> Vec<String> {
     let list = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
     let rows = list.filter(|line| line.starts_with("  ") && !line.starts_with("    "));
     rows.flat_map(|line| {

@@ -23,7 +23,7 @@ impl Agents {
 
     /// The server's end, and what a restore with the agents says of each.
     #[track_caller]
-    fn crash_and_resume(&self) -> Vec<Value> {
+    pub fn crash_and_resume(&self) -> Vec<Value> {
         self.crash_and_resume_by(self.world.command(sidecar_path()))
     }
 
@@ -38,7 +38,7 @@ impl Agents {
 
     /// The status and the reason of the agent in a shell.
     #[track_caller]
-    fn told<'a>(told: &'a [Value], shell: &str, world: &World) -> (&'a str, &'a str) {
+    pub fn told<'a>(told: &'a [Value], shell: &str, world: &World) -> (&'a str, &'a str) {
         let pane = world.pane_id(shell);
         let found = told.iter().find(|agent| agent["pane"] == pane.as_str()).unwrap_or_else(|| panic!("{shell}: {told:?}"));
         (found["status"].as_str().unwrap(), found["reason"].as_str().unwrap())
@@ -46,7 +46,7 @@ impl Agents {
 
     /// The words of the agent in front of a session's pane.
     #[track_caller]
-    fn words(&self, session: &str) -> Vec<String> {
+    pub fn words(&self, session: &str) -> Vec<String> {
         let pid: i32 =
             self.world.tmux(["display-message", "-p", "-t", &format!("={session}:"), "#{pane_pid}"]).ok().trim().parse().unwrap();
         let front = process::foreground(pid).map(|(leader, _)| leader).unwrap();

@@ -34,6 +34,7 @@ mod manual;
 mod menu_agents;
 mod menus;
 mod model_api;
+mod more_agents;
 mod names;
 mod naming;
 mod offer;

@@ -1,4 +1,4 @@
-//! A stand-in for the models' services on the loopback, in the two forms that the agents speak, streamed. It answers
+//! A stand-in for the models' services on the loopback, in the forms that the agents speak, streamed. It answers
 //! `ACK <how many prompts the conversation has>: <the last one>`, so an answer shows whether a resumed agent remembers. A prompt
 //! `use TOOL {…}` to Claude Code is first answered by a call of that tool with that input, if the agent offers it.
 
@@ -61,6 +61,18 @@ fn answer(mut stream: TcpStream, seen: &Mutex<Vec<String>>) -> std::io::Result<(
     } else if path.ends_with("/responses") {
         let text = reply(&inputs(&body), seen);
         stream_responses(&mut stream, &body, &text)
+    } else if path.ends_with(":streamGenerateContent") || path.ends_with(":generateContent") {
+        let text = reply(&contents(&body), seen);
+        // Which model fits, and who speaks next, is asked for in a form of its own.
+        let formed = body["generationConfig"]["responseMimeType"] == "application/json";
+        let text = if formed { json!({ "reasoning": "none", "model_choice": "flash", "next_speaker": "user" }).to_string() } else { text };
+        let answer = json!({
+            "candidates": [{ "content": { "role": "model", "parts": [{ "text": text }] }, "finishReason": "STOP", "index": 0 }],
+            "usageMetadata": { "promptTokenCount": 1000, "candidatesTokenCount": 12, "totalTokenCount": 1012 }
+        });
+        if path.ends_with(":generateContent") { send(&mut stream, &answer) } else { stream_plain(&mut stream, &answer) }
+    } else if path.ends_with(":countTokens") {
+        send(&mut stream, &json!({ "totalTokens": 1000 }))
     } else if path.ends_with("/count_tokens") {
         send(&mut stream, &json!({ "input_tokens": 1000 }))
     } else {
@@ -108,7 +120,19 @@ fn messages(body: &Value) -> Vec<String> {
         Value::String(text) => vec![text.clone()],
         content => list(content).iter().filter_map(|block| block["text"].as_str().map(str::to_owned)).collect(),
     });
-    blocks.filter(|text| is_prompt(text)).collect()
+    blocks.map(|text| without_time(&text)).filter(|text| is_prompt(text)).collect()
+}
+
+fn contents(body: &Value) -> Vec<String> {
+    let users = list(&body["contents"]).iter().filter(|content| content["role"] == "user");
+    let parts = users.flat_map(|content| list(&content["parts"]).iter().filter_map(|part| part["text"].as_str().map(str::to_owned)));
+    parts.filter(|text| is_prompt(text)).collect()
+}
+
+/// Copilot CLI puts the time before each prompt.
+fn without_time(text: &str) -> String {
+    let (time, prompt) = text.split_once("</current_datetime>").unwrap_or(("<current_datetime>", text));
+    if time.starts_with("<current_datetime>") { prompt.trim_start().to_owned() } else { text.to_owned() }
 }
 
 fn inputs(body: &Value) -> Vec<String> {
@@ -148,6 +172,11 @@ fn stream(stream: &mut TcpStream, events: &[Value]) -> std::io::Result<()> {
     for event in events {
         write!(stream, "event: {}\ndata: {event}\n\n", event["type"].as_str().unwrap_or_default())?;
     }
+    stream.flush()
+}
+
+fn stream_plain(stream: &mut TcpStream, event: &Value) -> std::io::Result<()> {
+    write!(stream, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\ndata: {event}\r\n\r\n")?;
     stream.flush()
 }
 

@@ -3,6 +3,8 @@
 
 mod parse;
 
+use std::path::{Path, PathBuf};
+
 use serde_json::{Map, Value};
 
 const BUILT_IN: &str = include_str!("agents.json");
@@ -37,8 +39,13 @@ pub struct Agent {
     pub id: IdForm,
     /// Where its configuration and its conversations lie.
     pub home: AgentHome,
-    /// Pattern of a conversation's transcript below `home`, with `{id}` in it.
+    /// Pattern of a conversation's transcript below `home`, with `{id}` in it, or `{id8}` for its first eight characters: such a
+    /// transcript holds the whole id in its first line. Empty where conversations have no files of their own.
     pub transcripts: String,
+    /// Whether it writes a transcript before the first prompt, and takes none such for a conversation to go on with.
+    pub empty_transcripts: bool,
+    /// Whether it answers and ends where its input is no terminal.
+    pub headless_pipe: bool,
     /// Variables that it sets for what it starts, and that a new one must not inherit.
     pub scrub: Vec<String>,
     /// Whether `=` after a short flag is no part of the value (`-m=x` is `-mx`).
@@ -89,6 +96,8 @@ pub enum IdForm {
 pub struct AgentHome {
     /// The variable, which a resume keeps; empty for none.
     pub variable: String,
+    /// Where the folder is below what the variable names; empty if that is the folder itself.
+    pub below: String,
     /// Below the user's home.
     pub folder: String,
 }
@@ -141,6 +150,8 @@ pub enum Arity {
     Optional,
     /// The next one, and all behind it up to one that begins with `-`.
     Many,
+    /// All up to one that begins with `-`, and maybe none.
+    Any,
 }
 
 /// What becomes of a flag in a resume.
@@ -213,7 +224,19 @@ impl Catalog {
     }
 }
 
+impl AgentHome {
+    /// The folder, where the variable has this value.
+    pub fn of(&self, value: &Path) -> PathBuf {
+        if self.below.is_empty() { value.to_owned() } else { value.join(&self.below) }
+    }
+}
+
 impl Agent {
+    /// The pattern of this conversation's transcript below the agent's folder.
+    pub fn transcript_of(&self, id: &str) -> String {
+        self.transcripts.replace("{id}", id).replace("{id8}", id.get(..8).unwrap_or(id))
+    }
+
     /// The flag of this name.
     pub fn flag(&self, name: &str) -> Option<&Flag> {
         self.flags.iter().find(|flag| flag.names.iter().any(|known| known == name))
@@ -249,7 +272,10 @@ mod tests {
     #[test]
     fn the_built_in_table_is_read_and_no_name_stands_twice() {
         let catalog = Catalog::built_in();
-        assert_eq!(catalog.agents().iter().map(|agent| agent.kind.as_str()).collect::<Vec<_>>(), ["claude", "codex"]);
+        assert_eq!(
+            catalog.agents().iter().map(|agent| agent.kind.as_str()).collect::<Vec<_>>(),
+            ["claude", "codex", "copilot", "gemini", "opencode"]
+        );
         for agent in catalog.agents() {
             let names: Vec<&String> = agent.flags.iter().flat_map(|flag| &flag.names).collect();
             let words = agent.words.iter().map(|(word, _)| word);
@@ -285,7 +311,7 @@ mod tests {
                  "codex": false }"#,
         );
         assert!(warnings.is_empty(), "{warnings:?}");
-        assert_eq!(catalog.agents().len(), 2);
+        assert_eq!(catalog.agents().len(), Catalog::built_in().agents().len());
         let aider = catalog.get("aider").unwrap();
         assert_eq!((aider.title.as_str(), aider.id, aider.script), ("aider", IdForm::Word, Script::Agent));
         let claude = catalog.get("claude").unwrap();
@@ -306,7 +332,10 @@ mod tests {
         let example: Value = serde_json::from_str(&example[..example.find("\n\n").unwrap()]).unwrap();
         let (catalog, warnings) = Catalog::with(example["agents"].as_object().unwrap());
         assert!(warnings.is_empty(), "{warnings:?}");
-        assert_eq!(catalog.agents().iter().map(|agent| agent.kind.as_str()).collect::<Vec<_>>(), ["claude", "aider"]);
+        assert_eq!(
+            catalog.agents().iter().map(|agent| agent.kind.as_str()).collect::<Vec<_>>(),
+            ["claude", "copilot", "gemini", "opencode", "aider"]
+        );
     }
 
     #[test]

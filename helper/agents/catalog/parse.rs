@@ -17,6 +17,8 @@ const KEYS: &[&str] = &[
     "id",
     "home",
     "transcripts",
+    "emptyTranscripts",
+    "headlessPipe",
     "scrub",
     "shortEquals",
     "words",
@@ -84,16 +86,22 @@ pub(super) fn agent(kind: &str, entry: &Value, known: Option<&Agent>) -> Result<
     }
     if let (place, Some(value)) = at("transcripts") {
         let text = place.text(value)?;
-        if !is_below(&text) || text.matches("{id}").count() != 1 {
-            return Err(format!("{} is no path below the agent's folder with {{id}} in it", place.0));
+        if !is_below(&text) || text.matches("{id}").count() + text.matches("{id8}").count() != 1 {
+            return Err(format!("{} is no path below the agent's folder with {{id}} or {{id8}} in it", place.0));
         }
         agent.transcripts = text;
+    }
+    if let (place, Some(value)) = at("emptyTranscripts") {
+        agent.empty_transcripts = place.truth(value)?;
+    }
+    if let (place, Some(value)) = at("headlessPipe") {
+        agent.headless_pipe = place.truth(value)?;
     }
     if let (place, Some(value)) = at("scrub") {
         agent.scrub = place.each(value, is_variable, "no name of a variable")?;
     }
     if let (place, Some(value)) = at("shortEquals") {
-        agent.short_equals = value.as_bool().ok_or_else(|| format!("{} is not true or false", place.0))?;
+        agent.short_equals = place.truth(value)?;
     }
     if let (place, Some(value)) = at("words") {
         let groups = place.object(value)?;
@@ -156,6 +164,8 @@ fn blank(kind: &str) -> Agent {
         id: IdForm::Word,
         home: AgentHome::default(),
         transcripts: String::new(),
+        empty_transcripts: false,
+        headless_pipe: false,
         scrub: Vec::new(),
         short_equals: false,
         words: Vec::new(),
@@ -178,7 +188,7 @@ fn resume(place: &Place, value: &Value) -> Result<Vec<String>, String> {
 
 fn home(place: &Place, value: &Value) -> Result<AgentHome, String> {
     let object = place.object(value)?;
-    place.only(object, &["variable", "folder"])?;
+    place.only(object, &["variable", "below", "folder"])?;
     let mut home = AgentHome::default();
     if let Some(value) = object.get("variable") {
         home.variable = place.at("variable").text(value)?;
@@ -186,10 +196,11 @@ fn home(place: &Place, value: &Value) -> Result<AgentHome, String> {
             return Err(format!("{}.variable is no name of a variable", place.0));
         }
     }
-    if let Some(value) = object.get("folder") {
-        home.folder = place.at("folder").text(value)?;
-        if !is_below(&home.folder) {
-            return Err(format!("{}.folder is no path below the home", place.0));
+    for (key, what, path) in [("below", "what the variable names", &mut home.below), ("folder", "the home", &mut home.folder)] {
+        let Some(value) = object.get(key) else { continue };
+        *path = place.at(key).text(value)?;
+        if !is_below(path) {
+            return Err(format!("{}.{key} is no path below {what}", place.0));
         }
     }
     Ok(home)
@@ -223,7 +234,8 @@ fn dialog(place: &Place, name: &str, value: &Value) -> Result<Dialog, String> {
     }
 }
 
-/// Reads a flag as help texts show it: `-m, --model <name>`, `--debug [filter]`, `--add-dir <dirs...>`, `--image <FILE>...`.
+/// Reads a flag as help texts show it: `-m, --model <name>`, `--debug [filter]`, `--add-dir <dirs...>`, `--image <FILE>...`,
+/// `--allow-tool [tools...]`.
 fn flag(text: &str, class: Class) -> Option<Flag> {
     let (names, arity) = match text.find(['<', '[']) {
         None => (text, Arity::None),
@@ -233,6 +245,7 @@ fn flag(text: &str, class: Class) -> Option<Flag> {
                 (Some(value), _, b'<') if value.ends_with('>') => Arity::Many,
                 (None, true, b'<') => Arity::Many,
                 (None, false, b'<') if value.ends_with('>') => Arity::One,
+                (None, _, b'[') if value.ends_with("...]") => Arity::Any,
                 (None, false, b'[') if value.ends_with(']') => Arity::Optional,
                 _ => return None,
             };
@@ -281,6 +294,10 @@ impl Place {
 
     fn text(&self, value: &Value) -> Result<String, String> {
         value.as_str().map(str::to_owned).ok_or_else(|| format!("{} is no text", self.0))
+    }
+
+    fn truth(&self, value: &Value) -> Result<bool, String> {
+        value.as_bool().ok_or_else(|| format!("{} is not true or false", self.0))
     }
 
     fn texts(&self, value: &Value) -> Result<Vec<String>, String> {

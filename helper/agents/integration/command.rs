@@ -1,5 +1,6 @@
 //! The line that an agent's hook runs, and how it is known again.
 
+use super::{Form, plugin};
 use crate::tmux::shell_word;
 
 /// What a hook of one agent looks like.
@@ -7,30 +8,72 @@ use crate::tmux::shell_word;
 pub(super) struct Hook {
     /// Which agent.
     pub(super) kind: &'static str,
-    /// The events that it is for.
+    /// The events that it is for: the fewest that prove what a record needs, as each costs the user's turn a few milliseconds.
     pub(super) events: &'static [&'static str],
+    /// The files in the agent's folder that may hold it.
+    pub(super) files: &'static [(Form, &'static str)],
+    /// How long the agent waits for it, in the agent's own unit; the helper itself takes milliseconds.
+    pub(super) timeout: u32,
+    /// The key of its JSON that switches all hooks off, and by which value.
+    pub(super) off: (&'static [&'static str], bool),
+    /// Whether it reads comments in JSON.
+    pub(super) comments: bool,
+    /// Whether it reads JSON behind a byte order mark.
+    pub(super) mark: bool,
 }
 
-/// The fewest that prove what a record needs, as each costs the user's turn a few milliseconds. `SessionStart` tells the id, and which id
-/// follows which (`/clear`, a resume, a fork). `UserPromptSubmit` proves that there is a conversation to come back to: the
-/// transcript begins with it. `SessionEnd` alone tells an exit that the user chose from a death.
-pub(super) const CLAUDE: Hook = Hook { kind: "claude", events: &["SessionStart", "UserPromptSubmit", "SessionEnd"] };
+/// `SessionStart` tells the id, and which id follows which (`/clear`, a resume, a fork). `UserPromptSubmit` proves that there is a
+/// conversation to come back to: the transcript begins with it. `SessionEnd` alone tells an exit that the user chose from a death.
+pub(super) const CLAUDE: Hook = Hook {
+    kind: "claude",
+    events: &["SessionStart", "UserPromptSubmit", "SessionEnd"],
+    files: &[(Form::Json, "settings.json")],
+    timeout: 5,
+    off: (&["disableAllHooks"], true),
+    comments: false,
+    mark: true,
+};
 
 /// Codex sends nothing before the first prompt, and its `SessionEnd` gives the same reason for every end, if it comes at all. So the
 /// prompt tells all that there is to know.
-pub(super) const CODEX: Hook = Hook { kind: "codex", events: &["UserPromptSubmit"] };
+pub(super) const CODEX: Hook = Hook {
+    kind: "codex",
+    events: &["UserPromptSubmit"],
+    files: &[(Form::Json, "hooks.json"), (Form::Toml, "config.toml")],
+    mark: false,
+    ..CLAUDE
+};
 
-/// Seconds that the agent waits for it; the helper itself takes milliseconds.
-pub(super) const TIMEOUT: u32 = 5;
+/// `BeforeAgent` is Gemini CLI's word for a prompt. Its `SessionEnd` says `exit` for every end, also for that with its terminal.
+pub(super) const GEMINI: Hook = Hook {
+    kind: "gemini",
+    events: &["SessionStart", "BeforeAgent"],
+    timeout: 5000,
+    off: (&["hooksConfig", "enabled"], false),
+    comments: true,
+    mark: false,
+    ..CLAUDE
+};
+
+/// Copilot CLI sends nothing before the first prompt either, and ends with `user_exit` for SIGTERM too. Under this name of the event it
+/// speaks as Claude Code does.
+pub(super) const COPILOT: Hook = Hook { kind: "copilot", events: &["UserPromptSubmit"], comments: true, mark: false, ..CLAUDE };
+
+/// opencode has no hooks but plugins, which run in its own process.
+pub(super) const OPENCODE: Hook =
+    Hook { kind: "opencode", events: &["chat.message"], files: &[(Form::Plugin, "plugins/sidecar.js")], off: (&[], true), ..CODEX };
 
 /// Codex runs hooks by the user's login shell, which may be any; all of them understand plain words in single quotes.
 const BY_SH: &str = r#"/bin/sh -c '"$0" "$@" >/dev/null 2>&1; exit 0' "#;
-/// Claude Code runs them by `/bin/sh`.
+/// Claude Code runs them by `/bin/sh`, Gemini CLI and Copilot CLI by bash.
 const SILENTLY: &str = " >/dev/null 2>&1 || true";
 
 impl Hook {
-    /// The line that calls this helper. Silent, exit 0, even when the helper is gone.
+    /// The line that calls this helper, or the whole plugin. Silent, exit 0, even when the helper is gone.
     pub(super) fn line(&self, helper: &str) -> String {
+        if *self == OPENCODE {
+            return plugin::text(helper, &self.call());
+        }
         let call = format!("{} {}", shell_word(helper), self.call());
         if self.kind == CODEX.kind { format!("{BY_SH}{call}") } else { format!("{call}{SILENTLY}") }
     }
@@ -46,6 +89,9 @@ impl Hook {
 
     /// The helper that a line of ours calls; `None` if somebody has changed the line.
     pub(super) fn helper_of(&self, line: &str) -> Option<String> {
+        if *self == OPENCODE {
+            return plugin::helper_of(line).filter(|helper| self.line(helper) == line);
+        }
         let before = line.split_once(&format!(" {}", self.call()))?.0;
         let quoted = before.strip_prefix(BY_SH).unwrap_or(before).strip_prefix('\'')?.strip_suffix('\'')?;
         let helper = quoted.replace(r"'\''", "'");
@@ -80,13 +126,13 @@ mod tests {
 
     #[test]
     fn a_line_is_known_again_and_names_its_helper() {
-        for hook in [CLAUDE, CODEX] {
+        for hook in [CLAUDE, CODEX, GEMINI, COPILOT, OPENCODE] {
             for helper in ["/usr/bin/sidecar", "/home/a b/it's $(id) `id` \\ \"q\"/sidecar"] {
                 let line = hook.line(helper);
                 assert!(hook.is_ours(&line));
                 assert_eq!(hook.helper_of(&line).as_deref(), Some(helper));
                 assert!(hook.is_ours(&format!("nice {line}")), "one that somebody has changed is ours still");
-                assert_eq!(hook.helper_of(&format!("nice {line}")), None);
+                assert_eq!(hook.helper_of(&format!("nice {line}")), None, "{line}");
             }
         }
         assert!(!CLAUDE.is_ours(&CODEX.line("/x")) && !CODEX.is_ours(&CLAUDE.line("/x")));

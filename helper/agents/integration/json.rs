@@ -1,6 +1,6 @@
 //! Our entries in a settings file of JSON: put in and taken out by cutting text, so that every other byte stays.
 //!
-//! `hooks` in both agents' files has one form: `{"hooks": {EVENT: [{"hooks": [{"type": "command", "command": LINE}]}]}}`.
+//! `hooks` in every agent's file has one form: `{"hooks": {EVENT: [{"hooks": [{"type": "command", "command": LINE}]}]}}`.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use jsonc_parser::ast::{Array, Object, ObjectProp, Value};
 use jsonc_parser::common::Ranged;
 use jsonc_parser::{CollectOptions, ParseOptions};
 
-use super::command::{CODEX, Hook, TIMEOUT};
+use super::command::Hook;
 use super::found::{Entry, Found, Wrong};
 
 const MARK: &str = "\u{feff}";
@@ -17,9 +17,12 @@ const MARK: &str = "\u{feff}";
 pub(super) fn look(text: &str, hook: &Hook) -> Result<Found, Wrong> {
     let doc = Doc::parse(split_mark(text, hook)?.1, hook)?;
     let root = doc.root()?;
-    let disabled = root
-        .and_then(|root| member(root, "disableAllHooks"))
-        .is_some_and(|prop| matches!(&prop.value, Value::BooleanLit(lit) if lit.value));
+    let (path, off) = hook.off;
+    let switch = path.split_last().and_then(|(key, path)| {
+        let object = path.iter().try_fold(root?, |object, key| member(object, key)?.value.as_object())?;
+        Some(&member(object, key)?.value)
+    });
+    let disabled = matches!(switch, Some(Value::BooleanLit(lit)) if lit.value == off);
     let entries = doc.handlers()?.into_iter().map(|found| Entry { event: found.event.to_owned(), line: found.line.to_owned() }).collect();
     Ok(Found { entries, disabled, any: doc.hooks()?.is_some_and(|hooks| !hooks.properties.is_empty()) })
 }
@@ -53,7 +56,7 @@ pub(super) fn uninstall(text: &str, hook: &Hook, original: Option<&str>) -> Resu
     while let Some(next) = Doc::parse(&text, hook)?.without_one(had)? {
         text = next;
     }
-    let nothing = Doc::parse(&text, hook)?.root()?.is_none_or(|root| root.properties.is_empty());
+    let nothing = matches!(text.replace(is_space, "").as_str(), "" | "{}");
     Ok((!nothing || original.is_some()).then(|| format!("{mark}{text}")))
 }
 
@@ -61,7 +64,7 @@ pub(super) fn uninstall(text: &str, hook: &Hook, original: Option<&str>) -> Resu
 fn split_mark<'a>(text: &'a str, hook: &Hook) -> Result<(&'static str, &'a str), Wrong> {
     match text.strip_prefix(MARK) {
         None => Ok(("", text)),
-        Some(_) if *hook == CODEX => Err(Wrong::at(text, 0, "it begins with a byte order mark, and Codex reads no such file")),
+        Some(_) if !hook.mark => Err(Wrong::at(text, 0, "it begins with a byte order mark, and its agent reads no such file")),
         Some(body) => Ok((MARK, body)),
     }
 }
@@ -89,7 +92,7 @@ struct Handler<'d> {
 impl<'a> Doc<'a> {
     fn parse(text: &'a str, hook: &'a Hook) -> Result<Self, Wrong> {
         let strict = ParseOptions {
-            allow_comments: false,
+            allow_comments: hook.comments,
             allow_loose_object_property_names: false,
             allow_trailing_commas: false,
             allow_missing_commas: false,
@@ -100,7 +103,7 @@ impl<'a> Doc<'a> {
             allow_non_finite_numbers: false,
             allow_extended_string_escapes: false,
         };
-        // Comments and trailing commas too: with one of them the agents leave the whole file unread.
+        // Trailing commas too, and comments for some: with one of them the agent leaves the whole file unread.
         let parsed = jsonc_parser::parse_to_ast(text, &CollectOptions::default(), &strict)
             .map_err(|error| Wrong::at(text, error.range().start, format!("it is not JSON: {}", error.kind())))?;
         Ok(Self { text, hook, value: parsed.value })
@@ -187,7 +190,7 @@ impl<'a> Doc<'a> {
         for (at, found) in handlers.iter().enumerate() {
             let again = handlers[..at].iter().any(|before| before.event == found.event);
             if again || !self.hook.events.contains(&found.event) {
-                return Ok(Some(self.cut(found, |_| false)?));
+                return Ok(Some(self.cut_entry(found, |_| false)?));
             }
             if found.line != line {
                 return Ok(Some(self.splice(found.literal.clone(), &quoted(line))));
@@ -196,53 +199,75 @@ impl<'a> Doc<'a> {
         let missing = self.hook.events.iter().copied().find(|event| !handlers.iter().any(|found| found.event == *event));
         let Some(event) = missing else { return Ok(None) };
         let style = self.style()?;
-        let groups = Node::List(vec![Node::entry(line)]);
+        let groups = Node::List(vec![Node::entry(line, self.hook.timeout)]);
         Ok(Some(match (self.root()?, self.hooks()?, self.groups(event)?) {
-            (_, _, Some(groups)) => self.append(groups, &groups.elements, "", &Node::entry(line), &style),
+            (_, _, Some(groups)) => self.append(groups, &groups.elements, "", &Node::entry(line, self.hook.timeout), &style),
             (_, Some(hooks), None) => self.append(hooks, &hooks.properties, event, &groups, &style),
             (Some(root), None, None) => self.append(root, &root.properties, "hooks", &Node::Object(vec![(event, groups)]), &style),
-            (None, None, None) => format!("{{}}{}", style.line_end),
+            // Comments alone stay.
+            (None, None, None) => {
+                let kept = self.text.trim_end_matches(is_space);
+                let end = if kept.is_empty() { "" } else { style.line_end };
+                format!("{kept}{end}{{}}{}", style.line_end)
+            }
         }))
     }
 
     /// The text without the first entry of ours; `None` if there is none.
     fn without_one(&self, had: impl Fn(Option<&str>) -> bool) -> Result<Option<String>, Wrong> {
-        self.handlers()?.first().map(|found| self.cut(found, had)).transpose()
+        self.handlers()?.first().map(|found| self.cut_entry(found, had)).transpose()
     }
 
     /// Cuts an entry out, with the containers that hold nothing else and that `had` (an event's list; `hooks` itself) lacks.
-    fn cut(&self, found: &Handler, had: impl Fn(Option<&str>) -> bool) -> Result<String, Wrong> {
+    fn cut_entry(&self, found: &Handler, had: impl Fn(Option<&str>) -> bool) -> Result<String, Wrong> {
         if found.handlers.elements.len() > 1 {
-            return Ok(self.cut_member(&found.handlers.elements, found.at));
+            return self.cut_member(&found.handlers.elements, found.at);
         }
         if found.groups.elements.len() > 1 {
-            return Ok(self.cut_member(&found.groups.elements, found.group));
+            return self.cut_member(&found.groups.elements, found.group);
         }
         if had(Some(found.event)) {
-            return Ok(self.splice(inside(found.groups), ""));
+            return self.empty(found.groups, &found.groups.elements[found.group]);
         }
         let (Some(root), Some(hooks)) = (self.root()?, self.hooks()?) else { return Ok(self.text.to_owned()) };
         let events = &hooks.properties;
         if let Some(at) = events.iter().position(|prop| prop.name.as_str() == found.event).filter(|_| events.len() > 1) {
-            return Ok(self.cut_member(events, at));
+            return self.cut_member(events, at);
         }
         if had(None) {
-            return Ok(self.splice(inside(hooks), ""));
+            return self.empty(hooks, &events[0]);
         }
         let members = &root.properties;
-        Ok(match members.iter().position(|prop| prop.name.as_str() == "hooks").filter(|_| members.len() > 1) {
-            Some(at) => self.cut_member(members, at),
-            None => self.splice(inside(root), ""),
-        })
+        match members.iter().position(|prop| prop.name.as_str() == "hooks") {
+            Some(at) if members.len() > 1 => self.cut_member(members, at),
+            _ => self.empty(root, &members[0]),
+        }
+    }
+
+    /// Cuts the only member of a container out.
+    fn empty(&self, container: &impl Ranged, only: &impl Ranged) -> Result<String, Wrong> {
+        self.cut(inside(container), only)
     }
 
     /// Cuts one of several members, with the comma that joins it to the one before it, else to the one behind it.
-    fn cut_member(&self, members: &[impl Ranged], at: usize) -> String {
+    fn cut_member(&self, members: &[impl Ranged], at: usize) -> Result<String, Wrong> {
         let range = members[at].range();
         match at.checked_sub(1) {
-            Some(before) => self.splice(members[before].range().end..range.end, ""),
-            None => self.splice(range.start..members[1].range().start, ""),
+            Some(before) => self.cut(members[before].range().end..range.end, &members[at]),
+            None => self.cut(range.start..members[1].range().start, &members[at]),
         }
+    }
+
+    /// Cuts this out, of which all but spaces and commas is ours.
+    fn cut(&self, range: Range<usize>, ours: &impl Ranged) -> Result<String, Wrong> {
+        let beside = [&self.text[range.start..ours.range().start], &self.text[ours.range().end..range.end]];
+        // Strict JSON, as a value or a member, holds no comment either.
+        let own = ours.text(self.text);
+        let plain = [own.to_owned(), format!("{{{own}}}")].iter().any(|text| serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok());
+        if !plain || beside.iter().any(|text| text.contains(|c| c != ',' && !is_space(c))) {
+            return Err(self.wrong(ours, "a comment stands beside our entry: take the entry out by hand, or move the comment away"));
+        }
+        Ok(self.splice(range, ""))
     }
 
     /// Adds a member behind the last one, set as that is; into an empty container on a line of its own, if the file has lines.
@@ -255,15 +280,18 @@ impl<'a> Doc<'a> {
             let value = value.write(&Style { lines: indent.is_some(), ..style.clone() }, indent.unwrap_or_default());
             return self.splice(last.range().end..last.range().end, &format!(",{space}{key}{value}"));
         }
+        // A comment in it stays behind what is put in.
+        let inside = inside(container);
+        let place = if self.text[inside.clone()].trim_matches(is_space).is_empty() { inside } else { inside.start..inside.start };
         if !style.lines {
-            return self.splice(inside(container), &format!("{key}{}", value.write(style, "")));
+            return self.splice(place, &format!("{key}{}", value.write(style, "")));
         }
         let before = &self.text[..container.range().start];
         let line = &before[before.rfind('\n').map_or(0, |at| at + 1)..];
         let outer = &line[..line.len() - line.trim_start_matches(is_space).len()];
         let indent = format!("{outer}{}", style.indent);
         let (end, value) = (style.line_end, value.write(style, &indent));
-        self.splice(inside(container), &format!("{end}{indent}{key}{value}{end}{outer}"))
+        self.splice(place, &format!("{end}{indent}{key}{value}{end}{outer}"))
     }
 
     fn splice(&self, range: Range<usize>, with: &str) -> String {
@@ -277,7 +305,7 @@ impl<'a> Doc<'a> {
         if let Some((root, first)) = self.root()?.and_then(|root| Some((root, root.properties.first()?))) {
             let space = &self.text[root.range.start + 1..first.range.start];
             style.lines = space.contains('\n');
-            if let Some((_, indent)) = space.rsplit_once('\n').filter(|(_, indent)| !indent.is_empty()) {
+            if let Some((_, indent)) = space.rsplit_once('\n').filter(|(_, indent)| !indent.is_empty() && indent.chars().all(is_space)) {
                 indent.clone_into(&mut style.indent);
             }
             let colon = &self.text[first.name.range().end..first.value.range().start];
@@ -325,9 +353,9 @@ enum Node {
 
 impl Node {
     /// An entry for one event.
-    fn entry(line: &str) -> Self {
+    fn entry(line: &str, timeout: u32) -> Self {
         let handler =
-            vec![("type", Self::Text("command".into())), ("command", Self::Text(line.into())), ("timeout", Self::Number(TIMEOUT))];
+            vec![("type", Self::Text("command".into())), ("command", Self::Text(line.into())), ("timeout", Self::Number(timeout))];
         Self::Object(vec![("hooks", Self::List(vec![Self::Object(handler)]))])
     }
 

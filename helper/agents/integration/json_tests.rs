@@ -1,6 +1,6 @@
 use proptest::prelude::*;
 
-use super::super::command::CLAUDE;
+use super::super::command::{CLAUDE, CODEX, GEMINI};
 use super::*;
 
 const HELPER: &str = "/usr/bin/sidecar";
@@ -219,5 +219,30 @@ proptest! {
         let (old, new) = (CLAUDE.line("/old/helper"), line());
         let installed = install(&text, &CLAUDE, &old).unwrap();
         prop_assert_eq!(put_in(&installed), installed.replace(&quoted(&old), &quoted(&new)));
+    }
+}
+
+#[test]
+fn comments_stay_where_an_agent_reads_them() {
+    for (text, wanted) in [
+        ("{ // mine\n}\n", "// mine"),
+        ("// mine alone", "// mine alone"),
+        ("// mine\n{\n  \"a\": 1 // of a, the first\n}\n", "// of a, the first"),
+        ("{\n  // mine\n  \"hooks\": { /* none yet */ },\n  \"b\": 2\n}\n", "/* none yet */"),
+    ] {
+        let installed = install(text, &GEMINI, &GEMINI.line(HELPER)).unwrap();
+        assert!(installed.contains(wanted) && installed.contains("\"timeout\": 5000"), "{installed}");
+        assert_eq!(look(&installed, &GEMINI).unwrap().entries.len(), 2, "{installed}");
+        assert_eq!(uninstall(&installed, &GEMINI, Some(text)).unwrap().as_deref(), Some(text));
+        // Without the copy our entries alone go, and no comment with them.
+        match uninstall(&installed, &GEMINI, None) {
+            Ok(left) => assert!(left.unwrap().contains(wanted), "{installed}"),
+            Err(wrong) => assert!(wrong.what.contains("comment"), "{installed}"),
+        }
+        assert!(install(text, &CLAUDE, &line()).is_err(), "Claude Code reads none");
+    }
+    assert!(look(r#"{"hooksConfig": {"enabled": false}}"#, &GEMINI).unwrap().disabled);
+    for on in [r#"{"hooksConfig": {"enabled": true}}"#, r#"{"hooksConfig": 7}"#, r#"{"enabled": false}"#, "{}"] {
+        assert!(!look(on, &GEMINI).unwrap().disabled, "{on}");
     }
 }

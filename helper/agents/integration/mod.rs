@@ -4,13 +4,14 @@ mod command;
 mod file;
 mod found;
 mod json;
+mod plugin;
 mod status;
 mod toml;
 mod trust;
 
 use std::path::{Path, PathBuf};
 
-use self::command::{CLAUDE, CODEX, Hook};
+use self::command::{CLAUDE, CODEX, COPILOT, GEMINI, Hook, OPENCODE};
 use self::file::{File, NotWritten, refused};
 use self::found::{Found, Wrong};
 pub use self::status::{State, Status, TRUST_HINT};
@@ -18,7 +19,7 @@ use super::catalog::{Agent, Catalog};
 use crate::error::{Error, Exit, Result};
 use crate::store::home;
 
-const HOOKS: [Hook; 2] = [CLAUDE, CODEX];
+const HOOKS: [Hook; 5] = [CLAUDE, CODEX, GEMINI, COPILOT, OPENCODE];
 
 /// How often a file that changes under the work is read anew.
 const TRIES: usize = 3;
@@ -59,6 +60,8 @@ enum Copy {
 enum Form {
     Json,
     Toml,
+    /// A file that is ours as a whole.
+    Plugin,
 }
 
 impl Edit {
@@ -257,9 +260,7 @@ impl<'a> Integration<'a> {
 
     /// The files that may hold it.
     fn read(&self) -> Result<Vec<(Form, File)>> {
-        let names: &[(Form, &str)] =
-            if self.hook == CODEX { &[(Form::Json, "hooks.json"), (Form::Toml, "config.toml")] } else { &[(Form::Json, "settings.json")] };
-        names.iter().map(|(form, name)| Ok((*form, File::read(&self.folder.join(name))?))).collect()
+        self.hook.files.iter().map(|(form, name)| Ok((*form, File::read(&self.folder.join(name))?))).collect()
     }
 
     /// Which of them is to hold it: that which does, else the one where the user keeps hooks, else the first. For Codex warns of hooks
@@ -280,6 +281,7 @@ impl Form {
         match self {
             Self::Json => json::look(text, hook),
             Self::Toml => toml::look(text, hook),
+            Self::Plugin => Ok(plugin::look(text, hook)),
         }
     }
 
@@ -287,6 +289,7 @@ impl Form {
         match self {
             Self::Json => json::install(text, hook, line),
             Self::Toml => toml::install(text, hook, line),
+            Self::Plugin => plugin::install(text, hook, line),
         }
     }
 
@@ -294,6 +297,7 @@ impl Form {
         match self {
             Self::Json => json::uninstall(text, hook, original),
             Self::Toml => toml::uninstall(text, hook, original),
+            Self::Plugin => Ok(plugin::uninstall(text, hook)),
         }
     }
 }
@@ -304,7 +308,7 @@ fn folder(agent: &Agent) -> Result<PathBuf> {
     if let Some(set) = std::env::var_os(variable).filter(|value| !value.is_empty()) {
         let folder = PathBuf::from(set);
         if folder.is_absolute() {
-            return Ok(folder);
+            return Ok(agent.home.of(&folder));
         }
         return Err(Error::failed("relative_folder", format!("{variable} is no absolute path: {}", folder.display()))
             .exit(Exit::Usage)

@@ -90,8 +90,11 @@ impl Integration<'_> {
             return repair(format!("it calls {called}, which is gone"));
         }
         if found.iter().any(|found| found.disabled) {
-            let (what, mend) =
-                if self.hook == CODEX { ("hooks = false in [features]", "config.toml") } else { ("disableAllHooks", "settings.json") };
+            let (what, mend) = match self.hook.off {
+                _ if self.hook == CODEX => ("hooks = false in [features]".to_owned(), "config.toml"),
+                (keys, true) => (keys.join("."), "settings.json"),
+                (keys, false) => (format!("{} = false", keys.join(".")), "settings.json"),
+            };
             return status(State::Disabled, &path, format!("{what} switches all hooks off"), format!("take it out of {mend}"));
         }
         let mut notes = Vec::new();

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use toml_edit::{Document, Item, Table, TableLike};
 
-use super::command::{Hook, TIMEOUT};
+use super::command::Hook;
 use super::found::{Entry, Found, Wrong};
 
 /// Codex's own title (a spinner, the thread, the project), and the id of the conversation.
@@ -50,7 +50,8 @@ fn nearer(text: &str, hook: &Hook, line: &str) -> Result<Option<String>, Wrong> 
     let missing = hook.events.iter().find(|event| !found.iter().any(|entry| entry.event == **event));
     let Some(event) = missing else { return Ok(None) };
     let end = line_end(text);
-    let table = format!("[[hooks.{event}]]{end}hooks = [{{ type = \"command\", command = {}, timeout = {TIMEOUT} }}]{end}", quoted(line));
+    let table =
+        format!("[[hooks.{event}]]{end}hooks = [{{ type = \"command\", command = {}, timeout = {} }}]{end}", quoted(line), hook.timeout);
     let longer = append(text, &table);
     if parse(&longer).is_err() {
         let place = place_of(&doc, &["hooks", event]).or_else(|| place_of(&doc, &["hooks"])).unwrap_or(0);
