@@ -17,5 +17,6 @@ pub mod record;
 pub mod restore;
 pub mod scrollback;
 pub mod shells;
+pub mod snapshots;
 pub mod store;
 pub mod tmux;

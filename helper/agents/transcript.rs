@@ -4,10 +4,11 @@
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
+use serde_json::Value;
 use wildmatch::WildMatch;
 
 use super::catalog::Agent;
-use crate::model::Binding;
+use crate::model::{Binding, EpochMs, RawText};
 
 /// A transcript's first line tells what it is of.
 const LONGEST_LINE: u64 = 64 * 1024;
@@ -37,6 +38,12 @@ pub fn exists(agent: &Agent, binding: &Binding) -> bool {
         told.is_some_and(|below| fits(below, &pattern) && is_of(agent, &binding.id, &folder.join(below)))
             || find(agent, folder, &binding.id).is_some()
     })
+}
+
+/// Where the transcript is, of an agent that keeps a file for each conversation.
+pub fn path(agent: &Agent, binding: &Binding) -> Option<PathBuf> {
+    let folders = if agent.is_id(&binding.id) && !agent.transcripts.is_empty() { folders(agent, binding) } else { Vec::new() };
+    folders.iter().find_map(|folder| find(agent, folder, &binding.id))
 }
 
 /// The transcript of a conversation below the agent's folder, if it is there and holds anything.
@@ -79,6 +86,27 @@ fn search(folder: &Path, pattern: &str, fits: &dyn Fn(&Path) -> bool) -> Option<
     names.into_iter().find_map(|name| below(folder.join(name)))
 }
 
+/// When a transcript was last written to.
+pub fn written(transcript: &Path) -> Option<EpochMs> {
+    let modified = fs_err::metadata(transcript).ok()?.modified().ok()?;
+    u64::try_from(modified.duration_since(std::time::UNIX_EPOCH).ok()?.as_millis()).ok()
+}
+
+/// How much of a transcript is read for the directory that it was begun in.
+const LONGEST_BEGINNING: u64 = 1024 * 1024;
+/// How many of its first lines, of which some agents fill a few with other things.
+const FIRST_LINES: usize = 64;
+
+/// Where a conversation was begun: the first of a transcript's lines that tells a directory.
+pub fn directory(transcript: &Path) -> Option<RawText> {
+    let file = fs_err::File::open(transcript).ok()?;
+    let lines = BufReader::new(file.take(LONGEST_BEGINNING)).split(b'\n').take(FIRST_LINES);
+    lines.map_while(std::result::Result::ok).find_map(|line| {
+        let line: Value = serde_json::from_slice(&line).ok()?;
+        line["cwd"].as_str().or_else(|| line["payload"]["cwd"].as_str()).map(RawText::from)
+    })
+}
+
 #[cfg(test)]
 #[expect(clippy::disallowed_methods, reason = "a test writes transcripts as agents do")]
 mod tests {
@@ -108,6 +136,20 @@ mod tests {
         for prompted in [true, false] {
             assert_eq!(exists(&agent, &Binding { id: ID.into(), prompted, ..Binding::default() }), prompted);
         }
+    }
+
+    #[test]
+    fn a_transcript_tells_where_it_was_begun() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("t.jsonl");
+        let told = |text: &str| {
+            std::fs::write(&path, text).unwrap();
+            directory(&path).map(|dir| dir.display().into_owned())
+        };
+        assert_eq!(told("{\"type\":\"summary\"}\nnonsense\n{\"cwd\":\"/w/a\"}\n{\"cwd\":\"/w/b\"}\n").as_deref(), Some("/w/a"));
+        assert_eq!(told("{\"payload\":{\"cwd\":\"/w/c\"}}").as_deref(), Some("/w/c"));
+        assert_eq!(told(&("{}\n".repeat(FIRST_LINES) + "{\"cwd\":\"/w/a\"}")), None);
+        assert_eq!(told("{\"cwd\":7}"), None);
     }
 
     #[test]

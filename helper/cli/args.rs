@@ -42,6 +42,11 @@ pub(super) enum Command {
         #[command(subcommand)]
         command: ImportCommand,
     },
+    /// Frozen copies of the records, which a restore can take what is missing from
+    Snapshot {
+        #[command(subcommand)]
+        command: SnapshotCommand,
+    },
     /// Menus in a tmux client; what the keys call, to be bound to others too
     #[command(after_help = "Example, in tmux.conf:\n  bind-key S run-shell -b \"sidecar menu restore --client '#{client_name}'\"")]
     Menu {
@@ -175,8 +180,8 @@ pub(super) struct StatusArgs {
     /// Of every server that is recorded, of other hosts on this home too
     #[arg(long)]
     pub(super) all_servers: bool,
-    /// With the conversations that the panes had at this time: '2026-11-29 14:00', '14:00', '2h ago', or ISO with its zone
-    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    /// With the conversations that the panes had at this time: '2026-11-29 14:00', '14:00', '2h ago', ISO with its zone, or a snapshot's name
+    #[arg(long, value_name = "WHEN", allow_hyphen_values = true)]
     pub(super) as_of: Option<String>,
     /// Print one JSON document
     #[arg(long)]
@@ -206,8 +211,8 @@ pub(super) struct RestoreArgs {
     /// Say what would be done, and do nothing
     #[arg(long)]
     pub(super) dry_run: bool,
-    /// With the conversations that the panes had at this time: '2026-11-29 14:00', '14:00', '2h ago', or ISO with its zone
-    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    /// With the conversations that the panes had at this time: '2026-11-29 14:00', '14:00', '2h ago', ISO with its zone, or a snapshot's name
+    #[arg(long, value_name = "WHEN", allow_hyphen_values = true)]
     pub(super) as_of: Option<String>,
     /// Print one JSON document
     #[arg(long)]
@@ -357,6 +362,51 @@ pub(super) struct ResurrectArgs {
     /// Say what would be done, and do nothing
     #[arg(long)]
     pub(super) dry_run: bool,
+    /// Print one JSON document
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+#[derive(Subcommand)]
+pub(super) enum SnapshotCommand {
+    /// Freeze the records as they are now; writes nothing if nothing changed
+    #[command(after_help = "Example:\n  sidecar snapshot save\n  sidecar snapshot save --harvest")]
+    Save(SaveArgs),
+    /// List the snapshots, the newest first
+    #[command(after_help = "Example:\n  sidecar snapshot list")]
+    List {
+        /// Print one JSON document
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show what is in a snapshot
+    #[command(
+        after_help = "Example:\n  sidecar snapshot show snap-20261129-231500\n  sidecar session restore --as-of snap-20261129-231500"
+    )]
+    Show {
+        /// Its name
+        name: String,
+        /// Print one JSON document
+        #[arg(long)]
+        json: bool,
+    },
+    /// Give up the snapshots that snapshots.keep does not keep; each save does it too
+    #[command(after_help = "Example:\n  sidecar snapshot prune")]
+    Prune {
+        /// Print one JSON document
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+#[derive(Args)]
+pub(super) struct SaveArgs {
+    /// Also read the screens of agents whose conversation is not known, for an id that they print
+    #[arg(long)]
+    pub(super) harvest: bool,
+    /// Of every recorded tmux server of yours that lives
+    #[arg(long)]
+    pub(super) all_servers: bool,
     /// Print one JSON document
     #[arg(long)]
     pub(super) json: bool,
@@ -535,6 +585,7 @@ impl Command {
             Self::Session { command: SessionCommand::Policy(options) } => options.json,
             Self::Shell { command } => command.wants_json(),
             Self::Import { command: ImportCommand::Resurrect(options) } => options.json,
+            Self::Snapshot { command } => command.wants_json(),
             Self::Agent { command: AgentCommand::Integration { command } } => match command {
                 IntegrationCommand::List { json } | IntegrationCommand::Status { json, .. } => *json,
                 IntegrationCommand::Install { change, .. } => change.json,
@@ -567,6 +618,15 @@ impl Command {
     /// Whether it is a hook, which never prints and always exits with 0.
     pub(super) fn is_hook(&self) -> bool {
         matches!(self, Self::Hook { .. } | Self::Agent { command: AgentCommand::ReportSession { .. } })
+    }
+}
+
+impl SnapshotCommand {
+    fn wants_json(&self) -> bool {
+        match self {
+            Self::Save(options) => options.json,
+            Self::List { json } | Self::Show { json, .. } | Self::Prune { json } => *json,
+        }
     }
 }
 

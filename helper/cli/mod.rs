@@ -18,6 +18,7 @@ mod plugin;
 mod servers;
 mod session;
 mod shell;
+mod snapshot;
 mod when;
 
 use std::path::Path;
@@ -29,6 +30,7 @@ use crate::agents::catalog::Catalog;
 use crate::error::{Error, Exit, Result};
 use crate::plugin::Plugin;
 use crate::shells::Shells;
+use crate::snapshots::Snapshots;
 use crate::store::{Config, Store};
 use crate::tmux::Server;
 use args::{Cli, Command, PluginCommand, SessionCommand, ShellCommand};
@@ -96,6 +98,7 @@ fn run(cli: &Cli) -> Result<ExitCode> {
         },
         Command::Import { command } => import::run(&context()?, command),
         Command::Doctor(options) => doctor::doctor(&context()?, options),
+        Command::Snapshot { command } => snapshot::run(command, context),
         Command::Menu { command } => menu::run(&context()?, command),
         Command::Plugin { command: PluginCommand::Unload } => plugin::unload(&context()?),
         Command::Plugin { .. } => plugin::load(&context()?),
@@ -127,6 +130,10 @@ impl Context {
 
     fn shells(&self) -> Shells<'_> {
         Shells { server: &self.server, store: &self.store, config: &self.config }
+    }
+
+    fn snapshots(&self) -> Snapshots<'_> {
+        Snapshots { server: &self.server, store: &self.store, config: &self.config }
     }
 
     fn plugin<'a>(&'a self, helper: &'a str) -> Plugin<'a> {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::args::{Cli, StatusArgs};
 use super::output::{colours, pad, paint, print, print_json, shown, widest};
 use super::session::{server_words, status_json};
-use super::when::when;
+use super::when::as_of;
 use crate::error::{Error, Exit, Result};
 use crate::model::{Action, Plan, ServerReport, ServerState, count};
 use crate::restore::{Asked, Source};
@@ -26,7 +26,12 @@ pub(super) fn status(cli: &Cli, options: &StatusArgs) -> Result<ExitCode> {
         return Err(Error::failed("usage", "--all-servers shows every server: -L and -S choose one").exit(Exit::Usage));
     }
     let config = Config::read();
-    let asked = Asked { agents: true, as_of: options.as_of.as_deref().map(when).transpose()? };
+    let as_of = as_of(options.as_of.as_deref())?;
+    if let Some(name) = as_of.snapshot {
+        return Err(Error::failed("usage", format!("--as-of {name}: a snapshot is that of one server, and --all-servers shows many"))
+            .exit(Exit::Usage));
+    }
+    let asked = Asked { agents: true, as_of: as_of.time };
     let stores = Store::all()?;
     // A server that hangs keeps nobody but itself waiting.
     let rows: Vec<Row> = std::thread::scope(|scope| {

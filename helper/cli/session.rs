@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::args::{RestoreArgs, StatusArgs};
 use super::output::{age, colours, directory, for_this_server, local_time, pad, paint, print, print_json, shown, told_apart, widest};
-use super::when::when;
+use super::when::{AsOf, as_of};
 use super::{Context, own_path};
 use crate::error::{Error, Exit, Result};
 use crate::model::{
@@ -16,14 +16,16 @@ use crate::model::{
     agents_went_well, count, in_one_line, went_well,
 };
 use crate::record::{Settings, Takeover, now};
-use crate::restore::{Asked, Consent, Order, Progress, Source, restore as run_restore, retire_bootstrap, situation, situation_with};
+use crate::restore::{Asked, Besides, Consent, Order, Progress, Source, restore as run_restore, retire_bootstrap, situation_with};
 use crate::shells::ids_in;
 use crate::tmux::shell_word;
 
 pub(super) fn status(context: &Context, options: &StatusArgs) -> Result<ExitCode> {
-    let asked = Asked { agents: true, as_of: options.as_of.as_deref().map(when).transpose()? };
+    let AsOf { time, snapshot } = as_of(options.as_of.as_deref())?;
+    let asked = Asked { agents: true, as_of: time };
+    let besides = Besides { snapshot, coming: None };
     // Not worth freeing: the process ends with what is printed.
-    let situation = std::mem::ManuallyDrop::new(situation(&context.server, &context.store, &context.config)?);
+    let situation = std::mem::ManuallyDrop::new(situation_with(&context.server, &context.store, &context.config, besides)?);
     let plan = situation.plan_for(asked);
     let mut notices: Vec<String> = situation.notices.clone();
     notices.extend(context.config.warnings.iter().cloned());
@@ -189,10 +191,11 @@ fn action_colour(action: Action) -> &'static str {
 }
 
 pub(super) fn restore(context: &Context, options: &RestoreArgs) -> Result<ExitCode> {
+    let AsOf { time, snapshot } = as_of(options.as_of.as_deref())?;
     let source = options.from.as_deref().map(|name| Source::named(name, &context.store, &context.config)).transpose()?;
     let mut selected = match (&source, options.shells.as_slice()) {
         (_, []) => None,
-        (None, targets) => Some(context.shells().ids(targets)?),
+        (None, targets) => Some(context.shells().ids(targets, snapshot)?),
         (Some(source), targets) => {
             let ids = ids_in(&source.candidates(&context.store)?, &source.name(), targets);
             Some(ids.map_err(|error| error.hint("the same with --dry-run and without --shell shows them"))?)
@@ -201,9 +204,9 @@ pub(super) fn restore(context: &Context, options: &RestoreArgs) -> Result<ExitCo
     // Nothing is taken before all is agreed.
     let coming = source.as_ref().map(|source| source.peek(&context.store, selected.as_deref())).transpose()?;
     let wanted = coming.as_ref().map(|coming| coming.ids.clone());
-    let asked = Asked { agents: options.agents, as_of: options.as_of.as_deref().map(when).transpose()? };
+    let asked = Asked { agents: options.agents, as_of: time };
     let asking = if options.agents && !options.yes {
-        asking(context, asked, wanted.as_deref().or(selected.as_deref()), coming.as_ref())?
+        asking(context, asked, wanted.as_deref().or(selected.as_deref()), Besides { snapshot, coming: coming.as_ref() })?
     } else {
         Vec::new()
     };
@@ -222,7 +225,8 @@ pub(super) fn restore(context: &Context, options: &RestoreArgs) -> Result<ExitCo
         selected = Some(coming.ids.clone());
     }
     let preview = coming.as_ref().filter(|_| options.dry_run);
-    let order = Order { selected: selected.as_deref(), asked, consent, also: None, answer, coming: preview, dry_run: options.dry_run };
+    let order =
+        Order { selected: selected.as_deref(), asked, snapshot, consent, also: None, answer, coming: preview, dry_run: options.dry_run };
     let mut line = ProgressLine::new();
     let report = run_restore(&context.server, &context.store, &context.config, &own_path()?, order, &mut |progress| line.show(progress))?;
     line.clear();
@@ -268,8 +272,8 @@ pub(super) fn restore(context: &Context, options: &RestoreArgs) -> Result<ExitCo
 }
 
 /// The agents that ask first.
-fn asking(context: &Context, asked: Asked, selected: Option<&[String]>, coming: Option<&Takeover>) -> Result<Vec<AgentStep>> {
-    let situation = situation_with(&context.server, &context.store, &context.config, coming)?;
+fn asking(context: &Context, asked: Asked, selected: Option<&[String]>, besides: Besides) -> Result<Vec<AgentStep>> {
+    let situation = situation_with(&context.server, &context.store, &context.config, besides)?;
     let chosen = |step: &Step| selected.is_none_or(|ids| ids.contains(&step.shell));
     let agents = situation.plan_for(asked).steps.into_iter().filter(chosen).flat_map(|step| step.agents);
     Ok(agents.filter(|agent| agent.verdict == Verdict::Ask).collect())

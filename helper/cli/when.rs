@@ -1,21 +1,40 @@
-//! Times as people write them.
+//! Times as people write them, and snapshots, which stand for theirs.
 
 use jiff::civil::{DateTime, Time};
 use jiff::{Span, Timestamp, ZonedDateTime};
 
 use crate::error::{Error, Exit, Result};
 use crate::model::EpochMs;
+use crate::store::is_snapshot_name;
 
-const FORMS: &str = "write a local time like '2026-11-29 14:00' or '14:00', one with its zone like '2026-11-29T14:00Z', or '2h ago'";
+const FORMS: &str = "write a local time like '2026-11-29 14:00' or '14:00', one with its zone like '2026-11-29T14:00Z', '2h ago', or a name that `sidecar snapshot list` shows";
+
+/// What a plan goes by, in place of the newest of all.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct AsOf<'a> {
+    /// A time that has been.
+    pub(super) time: Option<EpochMs>,
+    /// A snapshot's name.
+    pub(super) snapshot: Option<&'a str>,
+}
+
+/// Reads what `--as-of` was given.
+pub(super) fn as_of(text: Option<&str>) -> Result<AsOf<'_>> {
+    match text.map(str::trim) {
+        None => Ok(AsOf::default()),
+        Some(name) if is_snapshot_name(name) => Ok(AsOf { time: None, snapshot: Some(name) }),
+        Some(text) => Ok(AsOf { time: Some(when(text)?), snapshot: None }),
+    }
+}
 
 /// Reads a time that has been.
-pub(super) fn when(text: &str) -> Result<EpochMs> {
+fn when(text: &str) -> Result<EpochMs> {
     read(text.trim(), &ZonedDateTime::now())
 }
 
 fn read(text: &str, now: &ZonedDateTime) -> Result<EpochMs> {
     let bad = |why: &str| Error::failed("usage", format!("--as-of '{text}': {why}")).exit(Exit::Usage).hint(FORMS);
-    let at = parse(text, now).ok_or_else(|| bad("not a time"))?;
+    let at = parse(text, now).ok_or_else(|| bad("neither a time nor the name of a snapshot"))?;
     if at > now.timestamp() {
         return Err(bad("that is yet to come"));
     }
@@ -67,7 +86,21 @@ mod tests {
         ] {
             assert_eq!(at(text), wanted, "{text}");
         }
-        let no_times = ["", "yesterday", "2026-11-29", "25:00", "2026-13-01 10:00", "14", "2h", "-2h ago", "2h ago ago"];
+        assert_eq!(as_of(Some(" snap-20261129-231500 ")).unwrap().snapshot, Some("snap-20261129-231500"));
+        assert_eq!(as_of(None).unwrap(), AsOf::default());
+        let no_times = [
+            "",
+            "yesterday",
+            "2026-11-29",
+            "25:00",
+            "2026-13-01 10:00",
+            "14",
+            "2h",
+            "-2h ago",
+            "2h ago ago",
+            "snap-20261129-231500",
+            "snap-1",
+        ];
         for bad in no_times.into_iter().chain(["2026-11-29 15:31", "1969-01-01 10:00", "9999-01-01 10:00"]) {
             let error = read(bad, &now).unwrap_err();
             assert_eq!(error.exit, Exit::Usage);

@@ -77,6 +77,8 @@ pub enum Source {
     Argv,
     /// The pane's title.
     Title,
+    /// What the agent printed, and a transcript that fits: in snapshots only.
+    Screen,
     /// Nobody knows any more.
     #[default]
     #[serde(other)]

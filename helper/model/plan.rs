@@ -161,6 +161,8 @@ pub enum Since {
     BeforeThisServer,
     /// Only those from before the time that was asked for.
     AsOf,
+    /// None of them: it is what the snapshot has that was asked for.
+    Snapshot,
 }
 
 impl Since {
@@ -170,6 +172,7 @@ impl Since {
             Self::Newest => "newest",
             Self::BeforeThisServer => "before_this_server",
             Self::AsOf => "as_of",
+            Self::Snapshot => "snapshot",
         }
     }
 }

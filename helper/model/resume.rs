@@ -21,6 +21,9 @@ pub struct Resume {
     /// The time as of which the conversation is chosen.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub as_of: Option<EpochMs>,
+    /// The snapshot that fills what is not known of it otherwise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub snapshot: Option<String>,
     /// What the question of how to go on is answered with.
     pub answer: Answer,
     /// The process that carries it out: it waits until the agent has ended.

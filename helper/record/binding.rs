@@ -31,7 +31,7 @@ impl Default for Processes {
 }
 
 /// Binds a pane to a conversation. The one before that held a prompt, or of which that is unknown, goes into the pane's history.
-pub(super) fn bind(pane: &mut Pane, mut new: Binding) {
+pub fn bind(pane: &mut Pane, mut new: Binding) {
     let earlier = pane.history.iter().position(|known| known.is_same(&new)).map(|at| pane.history.remove(at));
     let old = match pane.agent.take() {
         Some(old) if old.is_same(&new) => Some(old),

@@ -17,7 +17,7 @@ mod takeover;
 mod tests;
 mod windows;
 
-pub use binding::Processes;
+pub use binding::{Processes, bind};
 pub use closing::{DRIFT, Endings, Keep, bury, bury_deleted, expires_at, latest_time, purge};
 pub use observe::{Changes, Rules, Tags, observe};
 pub use pristine::MOVED_ASIDE;

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
+use super::thaw::{fill, frozen_conversation};
 use crate::agents::catalog::{Agent, Catalog};
 use crate::agents::cutoff::{Chosen, Cutoff, choose};
 use crate::agents::flags::{self, Run};
@@ -23,6 +24,8 @@ pub struct AgentFacts<'a> {
     pub reports: &'a [Report],
     /// What other servers of this host hold.
     pub others: &'a [Claim],
+    /// What the panes had in the snapshot that is asked for, by their ids.
+    pub frozen: &'a HashMap<&'a str, &'a Pane>,
     /// Whether a conversation has a transcript.
     pub has_transcript: &'a dyn Fn(&Agent, &Binding) -> bool,
     /// The live process that has this conversation, of this kind and id, open.
@@ -141,9 +144,9 @@ impl<'a> Panes<'a> {
         for report in facts.reports {
             reports.entry(&report.pane).or_default().push(report.clone());
         }
-        let full = |binding: &Binding| {
-            binding.prompted || facts.catalog.get(&binding.kind).is_some_and(|agent| (facts.has_transcript)(agent, binding))
-        };
+        let has_transcript =
+            |binding: &Binding| facts.catalog.get(&binding.kind).is_some_and(|agent| (facts.has_transcript)(agent, binding));
+        let full = |binding: &Binding| binding.prompted || has_transcript(binding);
         let cutoff = Cutoff { present, as_of: facts.asked.as_of };
         let mut chosen = HashMap::new();
         let mut holders: HashMap<(String, String), Claim> = HashMap::new();
@@ -159,7 +162,9 @@ impl<'a> Panes<'a> {
             let pane = place.pane;
             let mut of_pane = reports.remove(pane.id.as_str()).unwrap_or_default();
             of_pane.extend(recorded(pane));
-            let Some(own) = choose(&of_pane, cutoff, &full) else { continue };
+            let known = choose(&of_pane, cutoff, &full);
+            let frozen = facts.frozen.get(pane.id.as_str()).and_then(|frozen| frozen_conversation(frozen, &full));
+            let Some(own) = fill(known, frozen, &of_pane, &has_transcript) else { continue };
             let binding = &own.binding;
             let (kind, id, place) = (binding.kind.clone(), binding.id.clone(), place.to_string());
             claim(Claim { kind, id, at: own.at, pane: pane.id.clone(), place, process: None });
@@ -203,6 +208,7 @@ impl<'a> Panes<'a> {
         match since {
             Since::Newest => (),
             Since::BeforeThisServer => detail.push_str(", as it was before this server; what was started since is stepped over"),
+            Since::Snapshot => detail.push_str(", as the snapshot has it"),
             Since::AsOf => detail.push_str(", as it was at the time that was asked for"),
         }
         Some(AgentStep {
@@ -224,7 +230,7 @@ impl<'a> Panes<'a> {
 }
 
 /// What the record itself holds, which outlives the journal.
-fn recorded(pane: &Pane) -> impl Iterator<Item = Report> {
+pub(super) fn recorded(pane: &Pane) -> impl Iterator<Item = Report> {
     pane.history.iter().rev().chain(&pane.agent).map(|binding| Report {
         at: binding.reported,
         generation: binding.process.as_ref().map(|process| process.generation.clone()),

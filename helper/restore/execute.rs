@@ -9,7 +9,7 @@ use super::opening::openings;
 use super::resume::{self, Consent, Wish, ask, is_reopened, is_resumed, settle, type_into, wait};
 use super::retire::{self, Retiring};
 use super::run::{Run, live_windows};
-use super::situation::{situation, situation_with};
+use super::situation::{Besides, situation_with};
 use crate::agents::process;
 use crate::error::Result;
 use crate::model::{
@@ -59,6 +59,8 @@ pub struct Order<'a> {
     pub selected: Option<&'a [String]>,
     /// Whether the agents are to come back too, and with which conversations.
     pub asked: Asked,
+    /// The snapshot that gives what is missing.
+    pub snapshot: Option<&'a str>,
     /// Who has agreed to that.
     pub consent: Consent,
     /// A pane whose conversation is opened although the user had ended it.
@@ -119,17 +121,26 @@ impl Begun {
 }
 
 fn begin(server: &Server, store: &Store, config: &Config, helper: &str, order: Order, tell: Tell) -> Result<Begun> {
-    let Order { selected, asked, consent, also, answer, coming, dry_run } = order;
+    let Order { selected, asked, snapshot, consent, also, answer, coming, dry_run } = order;
     let chosen = |step: &Step| selected.is_none_or(|ids| ids.contains(&step.shell));
     let recreated = |step: &&Step| chosen(step) && step.action.makes();
-    let mut situation = situation_with(server, store, config, coming)?;
+    let besides = Besides { snapshot, coming };
+    let look = || situation_with(server, store, config, besides);
+    let mut situation = look()?;
     // The agents of a server that was just killed take a moment to end, and nobody else may have their conversations meanwhile.
     let orphans = if asked.agents && !dry_run { situation.orphans() } else { Vec::new() };
     if !orphans.is_empty() {
         process::wait_gone(&orphans, ORPHANS_LIMIT);
-        situation = self::situation(server, store, config)?;
+        situation = look()?;
     }
     let mut plan = situation.plan_for(asked);
+    if !dry_run {
+        let wanted: Vec<&str> = plan.steps.iter().filter(recreated).map(|step| step.shell.as_str()).collect();
+        if situation.keep_thawed(store, &wanted)? {
+            situation = look()?;
+            plan = situation.plan_for(asked);
+        }
+    }
     // The user's tmux.conf may make sessions of its own, so what is to be done is seen when the server has read it.
     let mut _held = None;
     // One without a session may be about to end for want of any.
@@ -139,7 +150,7 @@ fn begin(server: &Server, store: &Store, config: &Config, helper: &str, order: O
             Ok(held) => _held = Some(held),
             Err(failure) => return Ok(Begun::without_agents(not_started(&plan, &chosen, store, &failure), None)),
         }
-        situation = self::situation(server, store, config)?;
+        situation = look()?;
         plan = situation.plan_for(asked);
     }
     let comes_back = |step: &&Step| chosen(step) && (step.action.makes() || step.action == Action::Reattach);
@@ -165,7 +176,7 @@ fn begin(server: &Server, store: &Store, config: &Config, helper: &str, order: O
         // The plan of a server that can't be asked has nothing to make again.
         return Ok(Begun::without_agents(outcomes, None));
     };
-    ask(store, resumed.iter().map(|(_, agent)| agent.pane.as_str()), Wish { as_of: asked.as_of, answer }, &seen.generation)?;
+    ask(store, resumed.iter().map(|(_, agent)| agent.pane.as_str()), Wish { as_of: asked.as_of, snapshot, answer }, &seen.generation)?;
     // Panes that live already sit idle at a prompt.
     let into_living = |resumed: &[(String, AgentStep)]| {
         let live = LivePanes::of(Some(seen));

@@ -12,6 +12,7 @@ mod run;
 mod script;
 mod situation;
 mod source;
+mod thaw;
 mod watch;
 
 pub use agents::{AgentFacts, Asked, Claim, resume_line};
@@ -21,6 +22,7 @@ pub use opening::{Start, start};
 pub use plan::{Facts, plan};
 pub use resume::{Claimed, Consent, Wish, claim, ended, look_at_waiting, not_begun, waiting};
 pub use retire::{Retiring, retire_bootstrap};
-pub use situation::{Situation, Standing, situation, situation_unasked, situation_with, standing};
+pub use situation::{Besides, Situation, Standing, situation, situation_unasked, situation_with, standing};
 pub use source::Source;
+pub use thaw::thaw;
 pub use watch::watch;

@@ -14,6 +14,8 @@ pub struct Facts<'a> {
     pub state: &'a State,
     /// The shells that the records on disk know alive in the server that answers: what else lives was adopted by this look.
     pub lived: &'a HashSet<String>,
+    /// The shells that come from a snapshot alone.
+    pub thawed: &'a HashSet<String>,
     /// What no look has read yet of the `session-closed` hook.
     pub hints: &'a [Hint],
     /// What lives.
@@ -78,7 +80,9 @@ fn step(shell: &Shell, facts: &Facts, endings: &Endings, panes_in: &HashMap<&str
         action,
         reason,
         note: match reason {
-            "died_with_server" | "pane_directory_missing" | "run_command" => detail.split_once("; ").map(|(_, rest)| rest.to_owned()),
+            "died_with_server" | "from_snapshot" | "pane_directory_missing" | "run_command" => {
+                detail.split_once("; ").map(|(_, rest)| rest.to_owned())
+            }
             "server_stuck" => Some("its server lives".to_owned()),
             _ => Some(detail.clone()),
         },
@@ -137,6 +141,9 @@ fn verdict(shell: &Shell, facts: &Facts, endings: &Endings) -> (Action, &'static
     let lost_words = (lost > 0).then(|| format!("{lost} of {panes} panes open in its own directory, theirs are missing"));
     let with = |first: String| [Some(first), lost_words.clone(), waiting(shell)].into_iter().flatten().collect::<Vec<_>>().join("; ");
     let action = if shell.is_manual() { Action::Manual } else { Action::RecreateShell };
+    if facts.thawed.contains(&shell.id) {
+        return (action, "from_snapshot", with("it is not recorded any more; the snapshot has it".into()));
+    }
     match endings.of_shell(shell) {
         Ended::ClosedWithServer => {
             (action, "closed_with_server", with("it was closed as the last session, and its server ended with it".into()))

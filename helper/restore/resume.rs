@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::agents::places;
 use super::answer::visible;
-use super::situation::situation;
+use super::situation::{Besides, situation, situation_with};
 use crate::agents::catalog::Catalog;
 use crate::agents::dialogs::question;
 use crate::agents::process;
@@ -28,9 +28,11 @@ const WISHED: [i32; 4] = [129, 130, 131, 143];
 
 /// What a resume is asked for with.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Wish {
+pub struct Wish<'a> {
     /// The time as of which the conversation is chosen.
     pub as_of: Option<EpochMs>,
+    /// The snapshot that fills what is not known otherwise.
+    pub snapshot: Option<&'a str>,
     /// What the agent's question is answered with.
     pub answer: Answer,
 }
@@ -69,8 +71,17 @@ pub(super) fn is_reopened(agent: &AgentStep, pane: &str) -> bool {
 pub(super) fn ask<'a>(store: &Store, panes: impl Iterator<Item = &'a str>, wish: Wish, generation: &Generation) -> Result<()> {
     for pane in panes {
         store.change_resume(pane, |_| {
-            let Wish { as_of, answer } = wish;
-            Some(Resume { at: now(), generation: Some(generation.clone()), as_of, answer, reason: "asked".into(), ..Resume::default() })
+            let Wish { as_of, snapshot, answer } = wish;
+            let snapshot = snapshot.map(str::to_owned);
+            Some(Resume {
+                at: now(),
+                generation: Some(generation.clone()),
+                as_of,
+                snapshot,
+                answer,
+                reason: "asked".into(),
+                ..Resume::default()
+            })
         })?;
     }
     Ok(())
@@ -170,13 +181,21 @@ pub struct Claimed {
 /// There is no such pane (exit 3); its conversation can't be opened, or is open already (exit 5); the server does not answer.
 pub fn claim(server: &Server, store: &Store, config: &Config, pane: &str) -> Result<Claimed> {
     let _alone = store.lock_resumes(LOCK_LIMIT)?;
-    let situation = situation(server, store, config)?;
+    let mut situation = situation(server, store, config)?;
+    let last =
+        store.resume(pane).filter(|last| situation.seen.as_ref().is_some_and(|seen| last.generation.as_ref() == Some(&seen.generation)));
+    // Also when it is tried again by hand, as long as that snapshot is there.
+    let snapshot =
+        last.as_ref().and_then(|last| last.snapshot.as_deref()).filter(|name| store.snapshots().iter().any(|known| known == name));
+    if snapshot.is_some() {
+        situation = situation_with(server, store, config, Besides { snapshot, coming: None })?;
+    }
     let Some(seen) = &situation.seen else {
         let why = situation.server.detail.as_deref().unwrap_or("it does not answer");
         return Err(Error::failed("no_answer", format!("cannot resume {pane}: the tmux server: {why}")));
     };
-    let wished = store.resume(pane).filter(|wished| wished.generation.as_ref() == Some(&seen.generation) && wished.state.is_pending());
-    let wish = wished.map(|wished| Wish { as_of: wished.as_of, answer: wished.answer }).unwrap_or_default();
+    let wished = last.as_ref().filter(|wished| wished.state.is_pending());
+    let wish = wished.map(|wished| Wish { as_of: wished.as_of, snapshot, answer: wished.answer }).unwrap_or_default();
     let step = situation.agent_of(pane, wish.as_of).ok_or_else(|| {
         Error::failed("no_such_pane", format!("no conversation is recorded of a pane '{pane}'"))
             .exit(Exit::NoTarget)
@@ -196,6 +215,7 @@ pub fn claim(server: &Server, store: &Store, config: &Config, pane: &str) -> Res
             at: now(),
             generation: Some(seen.generation.clone()),
             as_of: wish.as_of,
+            snapshot: snapshot.map(str::to_owned),
             answer: wish.answer,
             holder: Some(holder),
             state: ResumeState::Starting,

@@ -6,16 +6,19 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::agents::{AgentFacts, Asked, Claim, Open, agents_of, claims};
+use super::execute::LOCK_LIMIT;
 use super::plan::{Facts, plan};
+use super::thaw::thaw;
 use crate::agents::catalog::{Agent, Catalog};
 use crate::agents::verdict::Setting;
 use crate::agents::{live, process, transcript};
 use crate::error::{Error, Result};
 use crate::model::{
-    AgentStep, Binding, EpochMs, Generation, Hint, Observation, Plan, RawText, Report, Resume, ServerReport, ServerState, Shell, State,
+    AgentStep, Binding, EpochMs, Generation, Hint, Observation, Pane, Plan, RawText, Report, Resume, ServerReport, ServerState, Shell,
+    Snapshot, State,
 };
 use crate::record::{ANSWER_LIMIT, Keep, RandomIds, Takeover, bury_deleted, decide, now, purge, stuck_generations};
-use crate::store::{Config, Loaded, Store};
+use crate::store::{Config, Level, Loaded, Store};
 use crate::tmux::{Failure, Purpose, Server, is_launching};
 
 /// How long a server may take from its socket's end to its own.
@@ -41,6 +44,10 @@ pub struct Situation {
     pub stuck: Vec<Generation>,
     /// The live id of a session that nobody used yet.
     pub pristine: Option<String>,
+    /// The snapshot that is asked for.
+    snapshot: Option<Snapshot>,
+    /// The shells that come from it alone.
+    thawed: HashSet<String>,
     /// What is known of the agents.
     agents: Agents,
 }
@@ -67,14 +74,25 @@ struct Agents {
 /// # Errors
 /// The records can't be read at all.
 pub fn situation(server: &Server, store: &Store, config: &Config) -> Result<Situation> {
-    situation_with(server, store, config, None)
+    situation_with(server, store, config, Besides::default())
 }
 
-/// The same, as if this had been taken over.
+/// What a plan is made from besides the records.
+#[derive(Clone, Copy, Default)]
+pub struct Besides<'a> {
+    /// The name of a snapshot: what only that has.
+    pub snapshot: Option<&'a str>,
+    /// As if this had been taken over.
+    pub coming: Option<&'a Takeover>,
+}
+
+/// The same, with what else there is, in memory.
 ///
 /// # Errors
-/// As for [`situation`].
-pub fn situation_with(server: &Server, store: &Store, config: &Config, coming: Option<&Takeover>) -> Result<Situation> {
+/// As for [`situation`], and there is no such snapshot (exit 3), or it can't be read.
+pub fn situation_with(server: &Server, store: &Store, config: &Config, besides: Besides) -> Result<Situation> {
+    let Besides { snapshot, coming } = besides;
+    let snapshot = snapshot.map(|name| store.snapshot(name)).transpose()?;
     let hints = store.hints();
     // Both take their time and neither needs the other.
     let (loaded, answer) = std::thread::scope(|scope| {
@@ -87,6 +105,7 @@ pub fn situation_with(server: &Server, store: &Store, config: &Config, coming: O
     let report = report(server, store, &answer, &stuck);
     let seen = answer.ok().filter(|seen| server.check_is_ours(seen.generation.pid).is_ok());
     let Loaded { mut state, notices, writable, .. } = loaded;
+    let thawed = snapshot.as_ref().map(|snapshot| thaw(&mut state, snapshot, seen.as_ref())).unwrap_or_default();
     if let Some(coming) = coming {
         coming.arrive(&mut state);
     }
@@ -104,8 +123,8 @@ pub fn situation_with(server: &Server, store: &Store, config: &Config, coming: O
     } else {
         (None, alone(state, config), None)
     };
-    let agents = Agents::read(store, config, &state, coming);
-    Ok(Situation { notices, writable, lived, state, seen, hints, server: report, stuck, pristine, agents })
+    let agents = Agents::read(store, config, &state, snapshot.as_ref(), coming);
+    Ok(Situation { snapshot, thawed, notices, writable, lived, state, seen, hints, server: report, stuck, pristine, agents })
 }
 
 /// What the records tell of a server that can't be asked, and why it can't.
@@ -123,9 +142,10 @@ pub fn situation_unasked(store: &Store, config: &Config, why: &str) -> Result<Si
         detail: Some(why.to_owned()),
         last_seen: store.last_look(),
     };
-    let agents = Agents::read(store, config, &state, None);
+    let agents = Agents::read(store, config, &state, None, None);
     let (lived, stuck) = (HashSet::new(), Vec::new());
-    Ok(Situation { notices, writable, lived, state, seen: None, hints: store.hints(), server, stuck, pristine: None, agents })
+    let (snapshot, thawed, hints) = (None, HashSet::new(), store.hints());
+    Ok(Situation { snapshot, thawed, notices, writable, lived, state, seen: None, hints, server, stuck, pristine: None, agents })
 }
 
 /// The records without a server.
@@ -199,7 +219,7 @@ impl Situation {
     /// The agents of a shell that is forgotten, as if it came back.
     pub fn agents_of_forgotten(&self, shell: &Shell) -> Vec<AgentStep> {
         let asked = Asked { agents: true, as_of: None };
-        self.agents.with(&self.state, asked, |facts| agents_of(shell, &self.state, &is_dir, facts))
+        self.agents.with(&self.state, self.snapshot.as_ref(), asked, |facts| agents_of(shell, &self.state, &is_dir, facts))
     }
 
     /// The agent of a recorded pane, of a forgotten shell's too.
@@ -214,19 +234,38 @@ impl Situation {
         })
     }
 
+    /// Writes those of these shells that come from the snapshot alone into the records; gives whether there were any.
+    pub(super) fn keep_thawed(&self, store: &Store, wanted: &[&str]) -> Result<bool> {
+        let Some(mut snapshot) = self.snapshot.clone() else { return Ok(false) };
+        snapshot.state.shells.retain(|shell| self.thawed.contains(&shell.id) && wanted.contains(&shell.id.as_str()));
+        if snapshot.state.shells.is_empty() {
+            return Ok(false);
+        }
+        let held = store.lock(LOCK_LIMIT)?;
+        let loaded = store.load()?;
+        let mut state = loaded.state.clone();
+        let added = thaw(&mut state, &snapshot, self.seen.as_ref());
+        store.save(&held, &loaded, &state, now())?;
+        for id in &added {
+            store.log(Level::Info, "restore", &format!("{id}: recorded again, from the snapshot of {}", snapshot.at));
+        }
+        Ok(!added.is_empty())
+    }
+
     /// The processes that have recorded conversations open although their server is gone.
     pub(super) fn orphans(&self) -> Vec<i32> {
-        let open = self.agents.find_open(&self.state);
+        let open = self.agents.find_open(&self.state, self.snapshot.as_ref());
         open.into_values().filter(|&pid| process::is_orphan(pid)).collect()
     }
 
     /// The plan for what is asked.
     pub fn plan_for(&self, asked: Asked) -> Plan {
         let seen_dirs: RefCell<HashMap<PathBuf, bool>> = RefCell::default();
-        self.agents.with(&self.state, asked, |agents| {
+        self.agents.with(&self.state, self.snapshot.as_ref(), asked, |agents| {
             plan(&Facts {
                 state: &self.state,
                 lived: &self.lived,
+                thawed: &self.thawed,
                 hints: &self.hints,
                 seen: self.seen.as_ref(),
                 pristine: self.pristine.as_deref(),
@@ -243,10 +282,10 @@ impl Situation {
 }
 
 impl Agents {
-    fn read(store: &Store, config: &Config, state: &State, coming: Option<&Takeover>) -> Self {
+    fn read(store: &Store, config: &Config, state: &State, snapshot: Option<&Snapshot>, coming: Option<&Takeover>) -> Self {
         let mut reports = store.reports();
         reports.extend(coming.into_iter().flat_map(Takeover::reports));
-        let bound = state.shells.iter().flat_map(Shell::panes).any(|pane| pane.agent.is_some());
+        let bound = panes_of(state, snapshot).any(|pane| pane.agent.is_some());
         // A server that has none of its own asks nobody else.
         let others = if bound || !reports.is_empty() { store.others_of_host() } else { Vec::new() };
         let others = others
@@ -265,14 +304,17 @@ impl Agents {
         }
     }
 
-    fn with<T>(&self, state: &State, asked: Asked, then: impl FnOnce(&AgentFacts) -> T) -> T {
+    fn with<T>(&self, state: &State, snapshot: Option<&Snapshot>, asked: Asked, then: impl FnOnce(&AgentFacts) -> T) -> T {
+        let frozen = snapshot.iter().flat_map(|snapshot| &snapshot.state.shells).flat_map(Shell::panes);
+        let frozen = frozen.map(|pane| (pane.id.as_str(), pane)).collect();
         then(&AgentFacts {
             catalog: &self.catalog,
             reports: &self.reports,
             others: &self.others,
+            frozen: &frozen,
             has_transcript: &|agent, binding| self.has_transcript(agent, binding),
             open: &|kind, id| {
-                let pid = *self.open.get_or_init(|| self.find_open(state)).get(&(kind.to_owned(), id.to_owned()))?;
+                let pid = *self.open.get_or_init(|| self.find_open(state, snapshot)).get(&(kind.to_owned(), id.to_owned()))?;
                 Some(Open { pid, orphan: process::is_orphan(pid) })
             },
             setting: self.setting,
@@ -286,13 +328,13 @@ impl Agents {
         *self.transcripts.borrow_mut().entry(key).or_insert_with(|| transcript::exists(agent, binding))
     }
 
-    fn find_open(&self, state: &State) -> HashMap<(String, String), i32> {
-        let bindings = || state.shells.iter().flat_map(Shell::panes).flat_map(|pane| pane.history.iter().chain(&pane.agent));
+    fn find_open(&self, state: &State, snapshot: Option<&Snapshot>) -> HashMap<(String, String), i32> {
+        let bindings = || panes_of(state, snapshot).flat_map(|pane| pane.history.iter().chain(&pane.agent));
         let wanted = bindings().chain(self.reports.iter().filter_map(|report| report.binding.as_ref())).map(|binding| binding.id.as_str());
         let wanted: HashSet<&str> = wanted.collect();
         let mut open = live::open(&self.catalog, &Vec::from_iter(wanted));
         // What an agent told of itself, wherever it runs.
-        let now = state.shells.iter().flat_map(Shell::panes).filter_map(|pane| pane.agent.as_ref());
+        let now = panes_of(state, snapshot).filter_map(|pane| pane.agent.as_ref());
         for binding in now.filter(|binding| binding.ended.is_none()) {
             if let Some(process) = binding.process.as_ref().filter(|process| process::runs(process)) {
                 open.insert((binding.kind.clone(), binding.id.clone()), process.pid);
@@ -302,6 +344,11 @@ impl Agents {
         open.extend(self.others.iter().filter_map(|claim| Some(((claim.kind.clone(), claim.id.clone()), claim.process?))));
         open
     }
+}
+
+/// The panes of the records, and those of a snapshot.
+fn panes_of<'a>(state: &'a State, snapshot: Option<&'a Snapshot>) -> impl Iterator<Item = &'a Pane> {
+    state.shells.iter().chain(snapshot.into_iter().flat_map(|snapshot| &snapshot.state.shells)).flat_map(Shell::panes)
 }
 
 /// What is being resumed in any pane of this host: its process lives, and has not become the user's shell.

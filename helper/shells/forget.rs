@@ -1,5 +1,6 @@
 //! To a tombstone, back, and away for good.
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 
 use super::names::{check_free, check_recorded, held_by, session_holder};
@@ -86,6 +87,7 @@ impl Shells<'_> {
                 .exit(Exit::Refused)
                 .hint(format!("`sidecar shell delete --target {}` closes it", shell.id)));
         }
+        self.store.drop_from_snapshots(&open.held, &BTreeSet::from([shell.id.as_str()]))?;
         self.commit(&open, |state, _| state.tombstones.retain(|tombstone| tombstone.shell.id != shell.id))?;
         // What its panes showed goes with it; a linked window lives on in another shell.
         let has = |shell: &Shell, pane: &str| shell.panes().any(|own| own.id == pane);

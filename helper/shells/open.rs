@@ -18,7 +18,7 @@ const AGAIN_LIMIT: Duration = Duration::from_millis(500);
 
 /// The records, held for a change, as the present look makes them.
 pub(super) struct Open {
-    held: Lock,
+    pub(super) held: Lock,
     /// The records.
     pub(super) state: State,
     answer: Answer,

@@ -6,6 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use super::Shells;
 use crate::error::{Error, Exit, Result};
 use crate::model::{NoTarget, Shell, State, Tombstone, find_shell};
+use crate::restore::thaw;
 use crate::tmux::shown_from_name;
 
 /// What a target means.
@@ -106,12 +107,17 @@ impl Shells<'_> {
         Ok(words)
     }
 
-    /// The ids of the shells that these targets name; what was forgotten is named only where nothing else is. Reads, no more.
+    /// The ids of the shells that these targets name, those of a snapshot too; what was forgotten is named only where nothing else is.
+    /// Reads, no more.
     ///
     /// # Errors
     /// A target means none or several (exit 3), or the records can't be read.
-    pub fn ids(&self, targets: &[String]) -> Result<Vec<String>> {
-        ids_in(&self.store.load()?.state, &self.server.display_name(), targets)
+    pub fn ids(&self, targets: &[String], snapshot: Option<&str>) -> Result<Vec<String>> {
+        let mut state = self.store.load()?.state;
+        if let Some(name) = snapshot {
+            thaw(&mut state, &self.store.snapshot(name)?, None);
+        }
+        ids_in(&state, &self.server.display_name(), targets)
     }
 }
 

@@ -28,6 +28,8 @@ pub struct Config {
     pub programs: Vec<String>,
     /// `restore.scrollback`: how many lines of what each pane showed are kept; 0 for none.
     pub scrollback: usize,
+    /// `snapshots.keep`: how many of the newest snapshots are kept.
+    pub snapshots: usize,
     /// `agents`: entries for the catalog of agents, as they stand.
     pub agents: Map<String, Value>,
     /// What is wrong with the file.
@@ -70,6 +72,8 @@ const LONGEST_STAGGER: u64 = 10_000;
 /// Of one pane; tmux stands still while it writes them.
 const MOST_LINES: usize = 10_000;
 const DEFAULT_CLOSED: usize = 200;
+const DEFAULT_SNAPSHOTS: usize = 20;
+const MOST_SNAPSHOTS: usize = 1000;
 const DEFAULT_RETENTION: Duration = Duration::from_secs(14 * 24 * 60 * 60);
 
 impl Default for Config {
@@ -84,6 +88,7 @@ impl Default for Config {
             recreate_shells: Recreate::Ask,
             programs: Vec::new(),
             scrollback: 0,
+            snapshots: DEFAULT_SNAPSHOTS,
             agents: Map::new(),
             warnings: Vec::new(),
         }
@@ -118,6 +123,7 @@ impl Config {
             let known: &[&str] = match group.as_str() {
                 "shells" => &["tombstoneRetention", "closedTombstones", "ignore"],
                 "restore" => &["resumeAgents", "resumeConcurrency", "resumeStagger", "recreateShells", "programs", "scrollback"],
+                "snapshots" => &["keep"],
                 "agents" => continue,
                 _ => &[],
             };
@@ -185,6 +191,12 @@ impl Config {
             match value.as_u64().and_then(|lines| usize::try_from(lines).ok()).filter(|lines| *lines <= MOST_LINES) {
                 Some(lines) => config.scrollback = lines,
                 None => warn("restore.scrollback", value, "a number of lines up to 10000"),
+            }
+        }
+        if let Some(value) = at("snapshots", "keep") {
+            match value.as_u64().and_then(|number| usize::try_from(number).ok()).filter(|number| (1..=MOST_SNAPSHOTS).contains(number)) {
+                Some(number) => config.snapshots = number,
+                None => warn("snapshots.keep", value, "a whole number from 1 to 1000"),
             }
         }
         match value.get("agents") {
@@ -280,6 +292,10 @@ mod tests {
         {
             let config = Config::parse(format!(r#"{{"restore":{{"scrollback":{lines}}}}}"#).as_bytes(), "f");
             assert_eq!((config.scrollback, config.warnings.len()), (kept, warnings), "{lines}");
+        }
+        for (keep, kept, warnings) in [("5", 5, 0), ("0", 20, 1), ("1001", 20, 1), ("\"5\"", 20, 1), ("null", 20, 0)] {
+            let config = Config::parse(format!(r#"{{"snapshots":{{"keep":{keep}}}}}"#).as_bytes(), "f");
+            assert_eq!((config.snapshots, config.warnings.len()), (kept, warnings), "{keep}");
         }
         assert!(Config::parse(b"{}", "f").warnings.is_empty());
         assert_eq!(Config::parse(br#"{"agents":["claude"]}"#, "f").warnings.len(), 1);

@@ -93,7 +93,7 @@ fn open(path: &Path) -> Result<std::fs::File> {
     Ok(open_append(path)?.into_file())
 }
 
-fn make_dir(dir: &Path) -> Result<()> {
+pub(super) fn make_dir(dir: &Path) -> Result<()> {
     use std::os::unix::fs::DirBuilderExt;
     if dir.is_dir() {
         return Ok(());

@@ -12,9 +12,11 @@ mod log;
 mod paths;
 mod resumes;
 mod save;
+mod snapshots;
 mod texts;
 mod told;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -22,10 +24,11 @@ pub use config::{Config, Recreate};
 use files::Disk;
 pub use load::{Loaded, Source};
 pub use lock::{Lock, Turn};
+pub use snapshots::{is_snapshot_name, superfluous};
 pub use texts::{KeptText, TextMark};
 
 use crate::error::Result;
-use crate::model::{EpochMs, Hint, Report, Resume, State};
+use crate::model::{EpochMs, Hint, Reason, Report, Resume, Snapshot, State};
 
 /// The user's home.
 ///
@@ -118,7 +121,11 @@ impl Store {
     ///
     /// # Errors
     /// A newer version's file; a full disk; a folder that can't be written. The old state is intact then.
-    pub fn save(&self, _held: &Lock, loaded: &Loaded, state: &State, now: u64) -> Result<bool> {
+    pub fn save(&self, held: &Lock, loaded: &Loaded, state: &State, now: u64) -> Result<bool> {
+        // Before the records, so that a crash between the two leaves them in the tombstone, and the next write tries again.
+        if let Err(error) = self.drop_from_snapshots(held, &gone_for_good(&loaded.state, state)) {
+            self.log(Level::Warn, "snapshots", &error.message);
+        }
         // Whose records they are goes along with a change, and makes none of its own.
         let owned = self.socket.as_ref().filter(|_| loaded.state != *state).map(|socket| State {
             socket: Some(socket.as_path().into()),
@@ -181,6 +188,52 @@ impl Store {
     /// What the journal keeps of the panes' conversations, the oldest first; what can't be read is stepped over.
     pub fn reports(&self) -> Vec<Report> {
         journal::reports(&self.dir)
+    }
+
+    /// The names of the snapshots, the oldest first.
+    pub fn snapshots(&self) -> Vec<String> {
+        snapshots::names(&self.dir)
+    }
+
+    /// The snapshot of this name.
+    ///
+    /// # Errors
+    /// There is none (exit 3), or it can't be read, or is of a newer version.
+    pub fn snapshot(&self, name: &str) -> Result<Snapshot> {
+        snapshots::read(&self.dir, name)
+    }
+
+    /// Writes a new snapshot; gives its name.
+    ///
+    /// # Errors
+    /// A full disk; a folder that can't be written.
+    pub fn add_snapshot(&self, _held: &Lock, snapshot: &Snapshot) -> Result<String> {
+        snapshots::add(&self.dir, snapshot)
+    }
+
+    /// Removes a snapshot.
+    ///
+    /// # Errors
+    /// Those of the disk.
+    pub fn remove_snapshot(&self, _held: &Lock, name: &str) -> Result<()> {
+        snapshots::remove(&self.dir, name)
+    }
+
+    /// Takes shells whose records are removed for good out of every snapshot.
+    ///
+    /// # Errors
+    /// Those of the disk.
+    pub fn drop_from_snapshots(&self, _held: &Lock, ids: &BTreeSet<&str>) -> Result<()> {
+        if ids.is_empty() { Ok(()) } else { snapshots::drop_shells(&self.dir, ids) }
+    }
+
+    /// The stores of this host's servers.
+    ///
+    /// # Errors
+    /// Neither `XDG_STATE_HOME` nor `HOME` is set.
+    pub fn all_of_host() -> Result<Vec<Self>> {
+        // No store has this name: all of them are others.
+        Ok(Self::at(paths::host_dir()?.join("none")).others_of_host())
     }
 
     /// The stores of this host's other servers.
@@ -361,6 +414,18 @@ impl Store {
     pub fn last_look(&self) -> Option<u64> {
         lock::last_look(&self.dir)
     }
+}
+
+/// What leaves the tombstones and was not brought back, of what the user forgot, deleted or ignored. What was only closed may come back
+/// from a snapshot.
+fn gone_for_good<'a>(before: &'a State, after: &State) -> BTreeSet<&'a str> {
+    if before.tombstones.is_empty() {
+        return BTreeSet::new();
+    }
+    let kept = after.shells.iter().chain(after.tombstones.iter().map(|tombstone| &tombstone.shell));
+    let kept: BTreeSet<&str> = kept.map(|shell| shell.id.as_str()).collect();
+    let wished = before.tombstones.iter().filter(|tombstone| tombstone.reason != Reason::Closed);
+    wished.map(|tombstone| tombstone.shell.id.as_str()).filter(|id| !kept.contains(id)).collect()
 }
 
 /// How much a line of the log matters.

@@ -34,9 +34,14 @@ pub(super) fn home() -> Result<PathBuf> {
         .ok_or_else(|| Error::failed("no_home", "no place for files: HOME is no absolute path").hint("set HOME"))
 }
 
+/// `<root>/<host>`.
+pub(super) fn host_dir() -> Result<PathBuf> {
+    Ok(state_root()?.join(host_key()))
+}
+
 /// `<root>/<host>/<server>`.
 pub(super) fn store_dir(socket: &Path) -> Result<PathBuf> {
-    Ok(state_root()?.join(host_key()).join(server_key(socket)))
+    Ok(host_dir()?.join(server_key(socket)))
 }
 
 /// A stable identity of this machine. `machine-id(5)` asks not to give that id away, so its hash stands for it; the host's

@@ -51,7 +51,7 @@ pub(super) fn save(files: &dyn Files, dir: &Path, loaded: &Loaded, state: &State
 }
 
 /// Removes what writers left behind that were killed; the lock is held, so nobody writes now.
-fn sweep(files: &dyn Files, dir: &Path) {
+pub(super) fn sweep(files: &dyn Files, dir: &Path) {
     for entry in fs_err::read_dir(dir).into_iter().flatten().filter_map(std::result::Result::ok) {
         let name = entry.file_name();
         let name = name.to_string_lossy();

@@ -51,6 +51,7 @@ mod resume_rules;
 mod scrollback;
 mod sending;
 mod shells;
+mod snapshots;
 mod stranger;
 mod stuck;
 mod support;
