@@ -20,3 +20,4 @@ pub mod shells;
 pub mod snapshots;
 pub mod store;
 pub mod tmux;
+pub mod units;

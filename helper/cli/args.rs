@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+use crate::snapshots::EVERY;
+
 /// Brings tmux sessions back after a crash, a reboot or an update of tmux.
 #[derive(Parser)]
 #[command(name = "sidecar", version, about, long_about = None)]
@@ -390,9 +392,42 @@ pub(super) enum SnapshotCommand {
         #[arg(long)]
         json: bool,
     },
+    /// A timer of your service manager (systemd, launchd) that saves again and again
+    Timer {
+        #[command(subcommand)]
+        command: TimerCommand,
+    },
     /// Give up the snapshots that snapshots.keep does not keep; each save does it too
     #[command(after_help = "Example:\n  sidecar snapshot prune")]
     Prune {
+        /// Print one JSON document
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+#[derive(Subcommand)]
+pub(super) enum TimerCommand {
+    /// Install the timer: it saves the snapshots of every tmux server of yours that runs
+    #[command(after_help = "Example:\n  sidecar snapshot timer install\n  sidecar snapshot timer install --every 3600")]
+    Install {
+        /// Seconds from one snapshot to the next
+        #[arg(long, value_name = "SECONDS", default_value_t = EVERY, value_parser = clap::value_parser!(u32).range(60..=604_800))]
+        every: u32,
+        /// Print one JSON document
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show how the timer stands; changes nothing
+    #[command(after_help = "Example:\n  sidecar snapshot timer status")]
+    Status {
+        /// Print one JSON document
+        #[arg(long)]
+        json: bool,
+    },
+    /// End the timer and take its files away; the snapshots stay
+    #[command(after_help = "Example:\n  sidecar snapshot timer uninstall")]
+    Uninstall {
         /// Print one JSON document
         #[arg(long)]
         json: bool,
@@ -626,6 +661,9 @@ impl SnapshotCommand {
         match self {
             Self::Save(options) => options.json,
             Self::List { json } | Self::Show { json, .. } | Self::Prune { json } => *json,
+            Self::Timer { command } => match command {
+                TimerCommand::Install { json, .. } | TimerCommand::Status { json } | TimerCommand::Uninstall { json } => *json,
+            },
         }
     }
 }

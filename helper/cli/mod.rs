@@ -19,6 +19,7 @@ mod servers;
 mod session;
 mod shell;
 mod snapshot;
+mod snapshot_timer;
 mod when;
 
 use std::path::Path;
@@ -28,10 +29,10 @@ use clap::Parser;
 
 use crate::agents::catalog::Catalog;
 use crate::error::{Error, Exit, Result};
-use crate::plugin::Plugin;
+use crate::plugin::{Plugin, stable_path};
 use crate::shells::Shells;
 use crate::snapshots::Snapshots;
-use crate::store::{Config, Store};
+use crate::store::{Config, Store, home};
 use crate::tmux::Server;
 use args::{Cli, Command, PluginCommand, SessionCommand, ShellCommand};
 
@@ -139,6 +140,15 @@ impl Context {
     fn plugin<'a>(&'a self, helper: &'a str) -> Plugin<'a> {
         Plugin { server: &self.server, store: &self.store, config: &self.config, helper }
     }
+}
+
+/// This program's path for what runs it long after: the user's own link to it, else the one that an update of the plugin moves along.
+fn lasting_path() -> Result<String> {
+    let own = own_path()?;
+    let link = home()?.join(".local/bin/sidecar");
+    let same = fs_err::canonicalize(&link).is_ok_and(|real| fs_err::canonicalize(&own).is_ok_and(|own| own == real));
+    let path = if same { link } else { stable_path(Path::new(&own)) };
+    Ok(path.into_os_string().into_string().ok().filter(|path| !path.contains(['%', '\n'])).unwrap_or(own))
 }
 
 /// This program's own path, for the hooks: as it was called, so that a link which an update moves keeps working.

@@ -50,6 +50,7 @@ pub(super) fn run(command: &SnapshotCommand, context: impl FnOnce() -> Result<Co
             }
             Ok(ExitCode::SUCCESS)
         }
+        SnapshotCommand::Timer { command } => super::snapshot_timer::run(command, &context()?),
         SnapshotCommand::Prune { json } => {
             let context = context()?;
             let removed = context.snapshots().prune()?;

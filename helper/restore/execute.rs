@@ -87,6 +87,7 @@ pub struct Report {
 /// The records can't be read or written, or another restore does not end. What tmux refuses is an outcome, not an error.
 pub fn restore(server: &Server, store: &Store, config: &Config, helper: &str, order: Order, tell: Tell) -> Result<Report> {
     if !store.exists() && order.coming.is_none() {
+        order.snapshot.map(|name| store.snapshot(name)).transpose()?;
         return Ok(Report { outcomes: Vec::new(), retiring: None });
     }
     // Two restores at once end as one: the second finds everything there.

@@ -101,11 +101,12 @@ pub fn situation_with(server: &Server, store: &Store, config: &Config, besides: 
         (loading.join(), answer)
     });
     let loaded = loaded.map_err(|_| Error::failed("load", "cannot read the records: the reader ended"))??;
-    let stuck = living_others(&loaded.state, &answer);
+    let Loaded { mut state, notices, writable, .. } = loaded;
+    let ours = answer.as_ref().ok().filter(|seen| server.check_is_ours(seen.generation.pid).is_ok());
+    let thawed = snapshot.as_ref().map(|snapshot| thaw(&mut state, snapshot, ours)).unwrap_or_default();
+    let stuck = living_others(&state, &answer);
     let report = report(server, store, &answer, &stuck);
     let seen = answer.ok().filter(|seen| server.check_is_ours(seen.generation.pid).is_ok());
-    let Loaded { mut state, notices, writable, .. } = loaded;
-    let thawed = snapshot.as_ref().map(|snapshot| thaw(&mut state, snapshot, seen.as_ref())).unwrap_or_default();
     if let Some(coming) = coming {
         coming.arrive(&mut state);
     }

@@ -2,10 +2,12 @@
 
 mod harvest;
 mod running;
+mod timer;
 
 use std::time::Duration;
 
 use running::Looked;
+pub use timer::{EVERY, Timer, TimerChange, TimerState, TimerStatus};
 
 use crate::error::{Error, Result};
 use crate::model::{Pane, SNAPSHOT_VERSION, Shell, Snapshot, Source, State, count};

@@ -36,7 +36,7 @@ pub(super) fn look(server: &Server, store: &Store, config: &Config, state: &Stat
         let Some(there) = live.find(shell, pane).filter(|there| there.foreground > 0) else { continue };
         let Some(agent) = evidence::look(&catalog, there.foreground, &there.title, pane.agent.as_ref(), now()) else { continue };
         let running = running(pane, &agent, seen);
-        let known = pane.agent.as_ref().is_some_and(|bound| bound.ended.is_none() && bound.process == running.agent.process);
+        let known = pane.agent.as_ref().is_some_and(|bound| bound.ended.is_none() && is_one(bound, &running.agent));
         let Some(kind) = catalog.get(&agent.agent.kind).filter(|_| !known) else { continue };
         let mut candidate = Candidate { pane: pane.id.clone(), kind: kind.kind.clone(), ids: HashSet::new() };
         if harvest && Instant::now() < deadline {
@@ -55,6 +55,13 @@ pub(super) fn look(server: &Server, store: &Store, config: &Config, state: &Stat
         running.iter().filter_map(|running| Some((running.pane.clone(), bound(running, agreed.get(&running.pane)?)))).collect()
     };
     Looked { running, found }
+}
+
+/// Whether both are of one run: the same process, or a wrapper and its child.
+fn is_one(bound: &Binding, running: &Binding) -> bool {
+    let (Some(bound), Some(running)) = (&bound.process, &running.process) else { return false };
+    let above = |child: &BoundProcess, other: &BoundProcess| process::parent(child.pid) == Some(other.pid);
+    bound == running || (process::runs(bound) && (above(bound, running) || above(running, bound)))
 }
 
 /// The agent as it would be bound, but for the id.

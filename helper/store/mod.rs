@@ -24,6 +24,7 @@ pub use config::{Config, Recreate};
 use files::Disk;
 pub use load::{Loaded, Source};
 pub use lock::{Lock, Turn};
+pub use paths::fnv1a;
 pub use snapshots::{is_snapshot_name, superfluous};
 pub use texts::{KeptText, TextMark};
 

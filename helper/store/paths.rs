@@ -79,8 +79,8 @@ fn server_key(socket: &Path) -> String {
     format!("{name}-{:016x}", fnv1a(socket.as_os_str().as_bytes()))
 }
 
-/// FNV-1a, 64 bits: folder names must be the same in every build, which the standard library's hash does not promise.
-fn fnv1a(bytes: &[u8]) -> u64 {
+/// FNV-1a, 64 bits: names of folders and checksums in files must be the same in every build, which the standard library's hash does not promise.
+pub fn fnv1a(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 

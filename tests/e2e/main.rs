@@ -57,5 +57,6 @@ mod stuck;
 mod support;
 mod terminal;
 mod turns;
+mod units;
 mod verdicts;
 mod workspaces;

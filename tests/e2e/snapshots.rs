@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
+use super::crash::disturbed_with;
 use super::fake_agent::{FakeAgent, agents};
 use super::support::{World, sidecar_path, wait_for, wait_or_tell};
 
@@ -161,6 +162,26 @@ fn what_was_lost_or_closed_comes_back_and_what_was_forgotten_or_deleted_does_not
     assert_eq!(world.tombstones(), ["deleted", "forgotten"]);
     world.restore_from(&name, &[]);
     assert_eq!(world.sessions().len(), 3);
+}
+
+#[test]
+fn killed_at_any_tmux_call_and_run_again_what_the_snapshot_has_is_there_once() {
+    for n in 1.. {
+        let world = World::bare();
+        world.open(&["lost", "stays"]);
+        world.tmux(["split-window", "-d", "-t", "=lost:"]).ok();
+        let name = world.snapshot(&[]);
+        world.crash();
+        world.edit_state(|state| state["shells"].as_array_mut().unwrap().retain(|shell| shell["session"] != "lost"));
+        let code = disturbed_with(&world, "before", n, &["--as-of", &name]);
+        world.restore_from(&name, &[]);
+        let panes = world.show_all("list-panes", "#{session_name}");
+        assert_eq!(panes, ["lost", "lost", "stays"], "killed before call {n}\n{}", world.log());
+        assert_eq!(world.recorded(), ["lost", "stays"], "killed before call {n}");
+        if code.is_some() && n > 5 {
+            break;
+        }
+    }
 }
 
 #[test]
@@ -386,6 +407,9 @@ fn where_nothing_is_recorded_nothing_is_saved_and_nothing_made() {
     let said = world.sidecar(["snapshot", "save"]).ok();
     assert_eq!(said, "nothing is recorded of this server, and it does not run\n");
     assert_eq!(world.sidecar(["snapshot", "list"]).ok(), "No snapshots: `sidecar snapshot save` makes one.\n");
+    for words in [&["session", "restore"][..], &["session", "status"]] {
+        assert_eq!(world.sidecar([words, &["--as-of", "snap-20200101-000000"]].concat()).code, 3, "{words:?}");
+    }
     assert_eq!(world.sidecar(["snapshot", "prune"]).ok(), "0 snapshots given up, 0 kept\n");
     assert_eq!(world.sidecar(["snapshot", "save", "--all-servers"]).ok(), "no recorded tmux server runs\n");
     assert!(world.store().is_none());

@@ -1,0 +1,133 @@
+//! Has the living service manager follow the files.
+#![expect(clippy::disallowed_methods, reason = "this file runs systemctl and launchctl, and waits for them")]
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use super::System;
+
+/// How long it may take to answer.
+const LIMIT: Duration = Duration::from_secs(10);
+
+/// The user's service manager, which may be out of reach: in a container, under `su`, without a login.
+#[derive(Clone, Copy, Debug)]
+pub struct Manager {
+    system: System,
+}
+
+/// It can't be reached, or did not do it; in words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unreachable(pub String);
+
+type Done = std::result::Result<(), Unreachable>;
+
+impl Manager {
+    /// That of this machine.
+    pub fn of(system: System) -> Self {
+        Self { system }
+    }
+
+    /// Has it read the files and begin with this unit; a unit that runs begins anew.
+    ///
+    /// # Errors
+    /// Nothing has begun.
+    pub fn begin(self, unit: &str, file: &Path) -> Done {
+        match self.system {
+            System::Systemd => {
+                systemctl(&["daemon-reload"])?;
+                systemctl(&["restart", unit])
+            }
+            System::Launchd => {
+                let _ = launchctl(&["bootout", &format!("{}/{unit}", domain())]);
+                launchctl(&["bootstrap", &domain(), &file.display().to_string()])
+            }
+        }
+    }
+
+    /// Ends a unit; its files are there still.
+    ///
+    /// # Errors
+    /// It can't be reached, or knows no such unit.
+    pub fn end(self, unit: &str) -> Done {
+        match self.system {
+            System::Systemd => systemctl(&["stop", unit]),
+            System::Launchd => launchctl(&["bootout", &format!("{}/{unit}", domain())]),
+        }
+    }
+
+    /// Has it forget files that are gone.
+    ///
+    /// # Errors
+    /// It can't be reached.
+    pub fn forget(self) -> Done {
+        match self.system {
+            System::Systemd => systemctl(&["daemon-reload"]),
+            System::Launchd => Ok(()),
+        }
+    }
+
+    /// Whether a unit runs; `None` if it can't be reached.
+    pub fn runs(self, unit: &str) -> Option<bool> {
+        match self.system {
+            System::Systemd => {
+                systemctl(&["show", "--property=Version"]).ok()?;
+                Some(systemctl(&["is-active", "--quiet", unit]).is_ok())
+            }
+            System::Launchd => Some(launchctl(&["print", &format!("{}/{unit}", domain())]).is_ok()),
+        }
+    }
+
+    /// What to do where it can't be reached, to begin at once with this unit.
+    pub fn by_hand(self, unit: &str, file: &Path) -> String {
+        match self.system {
+            System::Systemd => format!("systemctl --user daemon-reload && systemctl --user start {unit}"),
+            System::Launchd => format!("launchctl bootstrap {} {}", domain(), file.display()),
+        }
+    }
+}
+
+fn domain() -> String {
+    format!("gui/{}", nix::unistd::getuid())
+}
+
+fn systemctl(words: &[&str]) -> Done {
+    run("systemctl", &[&["--user"], words].concat())
+}
+
+fn launchctl(words: &[&str]) -> Done {
+    run("launchctl", words)
+}
+
+/// Runs it, for at most [`LIMIT`].
+fn run(program: &str, words: &[&str]) -> Done {
+    let failed = |why: &str| Err(Unreachable(format!("{program} {}: {why}", words.join(" "))));
+    let Ok(path) = which::which(program) else { return failed("there is no such program") };
+    let spawned = Command::new(path).args(words).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn();
+    let mut child = match spawned {
+        Ok(child) => child,
+        Err(error) => return failed(&error.to_string()),
+    };
+    let deadline = Instant::now() + LIMIT;
+    loop {
+        match child.try_wait() {
+            Ok(Some(status)) if status.success() => return Ok(()),
+            Ok(Some(status)) => {
+                let mut said = Vec::new();
+                if let Some(err) = child.stderr.take() {
+                    let _ = std::io::Read::read_to_end(&mut std::io::Read::take(err, 4096), &mut said);
+                }
+                let said = String::from_utf8_lossy(&said);
+                let first = said.lines().next().map_or_else(|| status.to_string(), str::to_owned);
+                return failed(&first);
+            }
+            Ok(None) if Instant::now() < deadline => std::thread::sleep(Duration::from_millis(10)),
+            Ok(None) => {
+                let _ = child.kill();
+                let _ = child.wait();
+                return failed("it did not end");
+            }
+            Err(error) => return failed(&error.to_string()),
+        }
+    }
+}
