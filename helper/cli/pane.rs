@@ -23,7 +23,7 @@ pub(super) fn run(context: Result<Context>, command: &PaneCommand) -> ExitCode {
     match command {
         PaneCommand::Start { pane } => pane::start(&server, &store, &config, &helper(), pane),
         PaneCommand::Ended { code, program, pane } => {
-            pane::ended(&server, &store, &config, code.parse().unwrap_or(1), program, pane.as_deref())
+            pane::ended(&server, &store, &config, &helper(), code.parse().unwrap_or(1), program, pane.as_deref())
         }
         PaneCommand::Watch { pane, here } => {
             let watched = restore::watch(&server, &store, &config, &helper(), pane, here);

@@ -16,7 +16,7 @@ use crate::record::now;
 use crate::restore::{self, Start};
 use crate::scrollback;
 use crate::store::{Config, Store};
-use crate::tmux::Server;
+use crate::tmux::{Server, shell_line};
 
 /// How long tmux may take to tell what a pane shows; the user waits for a prompt.
 const LIMIT: Duration = Duration::from_secs(2);
@@ -84,13 +84,17 @@ pub(super) fn as_opened(dir: &Path) -> PathBuf {
 }
 
 /// Leaves the user's shell after a program, and says why that ended if it did not by itself or by the user's hand. `pane` is the
-/// record whose conversation it resumed.
-pub fn ended(server: &Server, store: &Store, config: &Config, code: i32, program: &OsStr, pane: Option<&str>) -> ExitCode {
+/// record whose conversation it resumed; `helper` this program's own path.
+pub fn ended(server: &Server, store: &Store, config: &Config, helper: &str, code: i32, program: &OsStr, pane: Option<&str>) -> ExitCode {
     // A line was run by the shell.
     let program = if Path::new(program) == user_shell() { "the command".into() } else { program.to_string_lossy() };
     if let Some(pane) = pane {
         let said = std::env::var("TMUX_PANE").ok().and_then(|here| server.screen(&here, LIMIT).ok()).unwrap_or_default();
-        restore::ended(server, store, config, pane, code, &said).unwrap_or_default().iter().for_each(|line| tell(line));
+        if let Some(what) = restore::ended(server, store, config, pane, code, &said) {
+            tell(&what);
+            let program = if which::which("sidecar").is_ok() { "sidecar" } else { helper };
+            tell(&format!("try again: {}", shell_line(&[program, "agent", "resume", pane])));
+        }
         if !is_panes_own() {
             return ExitCode::from(u8::try_from(code).unwrap_or(1));
         }

@@ -253,9 +253,8 @@ pub(super) fn settle(store: &Store, pane: &str, state: ResumeState, reason: &str
     }
 }
 
-/// What is to be told in the pane of an agent that has ended: what failed, and how to try again; `None` if nothing failed.
-/// `said` are the last lines of its pane.
-pub fn ended(server: &Server, store: &Store, config: &Config, pane: &str, code: i32, said: &[String]) -> Option<Vec<String>> {
+/// What is to be told in the pane of an agent that has ended; `None` if nothing failed. `said` are the last lines of its pane.
+pub fn ended(server: &Server, store: &Store, config: &Config, pane: &str, code: i32, said: &[String]) -> Option<String> {
     let before = store.resume(pane).filter(|before| before.holder.as_ref().is_some_and(is_own))?;
     let title = Catalog::with(&config.agents).0.get(&before.kind).map_or(before.kind.clone(), |agent| agent.title.clone());
     // Once it has gone on with its conversation, or stood at a question, its end is the user's or its own; unless it only seemed to.
@@ -274,7 +273,7 @@ pub fn ended(server: &Server, store: &Store, config: &Config, pane: &str, code: 
     let detail = if last.is_empty() { what.clone() } else { format!("{what}: {last}") };
     settle(store, pane, ResumeState::Failed, reason, &detail);
     keep_binding(server, store, pane, &before.id);
-    Some(vec![format!("{what}; its conversation is kept"), format!("try again: sidecar agent resume {pane}")])
+    Some(format!("{what}; its conversation is kept"))
 }
 
 /// One that fails so soon, in ms, after it seemed to go on has not gone on.

@@ -138,7 +138,7 @@ fn one_that_fails_says_why_leaves_a_shell_and_is_not_tried_again_by_itself() {
     assert_eq!((agent["status"].as_str(), agent["reason"].as_str()), (Some("failed"), Some("ended_at_once")));
     assert!(agent["detail"].as_str().unwrap().contains("error: no luck today"), "{agent}");
     let shown = world.screen("=a:");
-    assert!(shown.contains("error: no luck today") && shown.contains("try again: sidecar agent resume pn-"), "{shown}");
+    assert!(shown.contains("error: no luck today") && shown.contains("/sidecar agent resume pn-"), "{shown}");
     assert_eq!(fake.ids(), [a.as_str()]);
     // Looks change nothing in what is kept.
     world.look();
