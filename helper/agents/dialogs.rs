@@ -49,6 +49,27 @@ impl Question {
 /// The question that stands at the live end of a screen, if any does. `screen` is what the pane shows now, without its history.
 pub fn question(agent: &Agent, screen: &[String]) -> Option<Question> {
     let end = screen.iter().rposition(|line| !line.trim().is_empty())? + 1;
+    if let Some(inner) = in_frame(&screen[..end]) {
+        // A prompt may stand in a frame too, with anything in it: only what is known counts there, and nothing is answered.
+        let known = |question: &Question| question.name != UNKNOWN && question.name != SUMMARY;
+        return ended(agent, &inner).filter(known);
+    }
+    ended(agent, &screen[..end])
+}
+
+/// What stands in the frame that a screen ends with, and above it; a selection there is shown by `●` too.
+fn in_frame(screen: &[String]) -> Option<Vec<String>> {
+    let (last, above) = screen.split_last()?;
+    let is_frame = last.trim().starts_with('╰') && last.trim().ends_with('╯');
+    let inner = |line: &String| {
+        let own = line.trim().strip_prefix('│').and_then(|line| line.strip_suffix('│')).unwrap_or(line).trim_end();
+        if own.trim_start().starts_with("● ") { own.replacen('●', "›", 1) } else { own.to_owned() }
+    };
+    is_frame.then(|| above.iter().map(inner).collect())
+}
+
+fn ended(agent: &Agent, screen: &[String]) -> Option<Question> {
+    let end = screen.iter().rposition(|line| !line.trim().is_empty())? + 1;
     let lines: Vec<Line> = screen[..end].iter().map(|line| Line::of(line)).collect();
     match List::of(&lines) {
         Some(list) => Some(list.question(agent, &lines)),

@@ -363,3 +363,25 @@ fn the_choices_of_the_summary_are_told_by_their_numbers_and_words() {
     assert_eq!((question.name.as_str(), question.choices.len()), (SUMMARY, 0), "no key is known");
     assert!(asked("claude", TRUST).unwrap().choices.is_empty());
 }
+
+#[test]
+fn in_a_frame_only_what_is_known_counts_and_nothing_that_is_answered() {
+    let framed = |lines: &[&str]| {
+        let top = std::iter::once("● ACK 1: the first\n╭────╮\n".to_owned());
+        let lines = top.chain(lines.iter().map(|line| format!("│ {line}  │\n"))).collect::<String>();
+        format!("{lines}╰────╯\n").lines().map(str::to_owned).collect::<Vec<_>>()
+    };
+    let catalog = Catalog::built_in();
+    let of = |kind: &str, lines: &[&str]| question(catalog.get(kind).unwrap(), &framed(lines)).map(|question| question.name);
+    let ask = "Do you trust the files in this folder?";
+    let copilot = [ask, "", "❯ 1. Yes", "  2. Yes, and remember this folder for future sessions", "  3. No (Esc)", "", "enter to select"];
+    assert_eq!(of("copilot", &copilot).as_deref(), Some("trust_folder"));
+    let gemini = [ask, "", "● 1. Trust folder (web)", "  2. Trust parent folder (code)", "  3. Don't trust"];
+    assert_eq!(of("gemini", &gemini).as_deref(), Some("trust_folder"));
+    // What a user types into a prompt that stands in a frame.
+    for lines in [&["> 1. one", "  2. two"][..], &["> hello"], &["❯ 1. Yes", "  2. No"]] {
+        assert_eq!(of("copilot", lines), None, "{lines:?}");
+    }
+    let summary: Vec<&str> = SUMMARY_OLD.lines().collect();
+    assert_eq!(of("claude", &summary), None);
+}

@@ -187,6 +187,30 @@ fn gemini_follows_to_another_conversation_and_one_without_a_prompt_is_not_gone_o
 }
 
 #[test]
+fn one_that_asks_whether_a_folder_is_trusted_waits_for_its_user() {
+    for kind in ["copilot", "gemini"] {
+        let agents = Agents::of(kind);
+        agents.talk_to(kind, "one", "", "the first");
+        // It is trusted no more.
+        let home = agents.world.home();
+        if kind == "copilot" {
+            std::fs::write(home.join(".copilot/config.json"), "{}").unwrap();
+        } else {
+            let path = home.join(".gemini/settings.json");
+            let text = std::fs::read_to_string(&path).unwrap();
+            std::fs::write(&path, text.replace(r#""folderTrust":{"enabled":false}"#, r#""folderTrust":{"enabled":true}"#)).unwrap();
+        }
+        agents.crash_and_resume();
+        // It may take longer to start than the restore waits for it.
+        let file = agents.world.store().unwrap().join(format!("resumes/{}.json", agents.world.pane_id("one")));
+        let resume = || std::fs::read_to_string(&file).unwrap_or_default();
+        let shown = || format!("{}\n{}", resume(), agents.screen("one"));
+        let waits = || (resume().contains(r#""waiting""#) && resume().contains(r#""trust_folder""#)).then_some(());
+        wait_within(Duration::from_secs(120), shown, waits);
+    }
+}
+
+#[test]
 fn every_flag_and_word_in_the_help_of_the_others_is_in_the_catalog() {
     let agents = Agents::new();
     let help = |kind: &str| {
