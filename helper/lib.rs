@@ -4,6 +4,7 @@
 //! [`store`] touches the state files, only [`agents::process`] reads the process table. `ARCHITECTURE.md` has the map.
 
 pub mod agents;
+pub mod boot;
 pub mod cli;
 pub mod display;
 pub mod doctor;

@@ -49,6 +49,11 @@ pub(super) enum Command {
         #[command(subcommand)]
         command: SnapshotCommand,
     },
+    /// The tmux server, started with its sessions at login or boot
+    Boot {
+        #[command(subcommand)]
+        command: BootCommand,
+    },
     /// Menus in a tmux client; what the keys call, to be bound to others too
     #[command(after_help = "Example, in tmux.conf:\n  bind-key S run-shell -b \"sidecar menu restore --client '#{client_name}'\"")]
     Menu {
@@ -407,6 +412,46 @@ pub(super) enum SnapshotCommand {
 }
 
 #[derive(Subcommand)]
+pub(super) enum BootCommand {
+    /// Install the unit (systemd, launchd) that starts the server at login or boot
+    #[command(after_help = "Examples:\n  sidecar boot install\n  sidecar -L work boot install")]
+    Install {
+        /// Print one JSON document
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show how the unit stands; changes nothing
+    #[command(after_help = "Example:\n  sidecar boot status")]
+    Status {
+        /// Print one JSON document
+        #[arg(long)]
+        json: bool,
+    },
+    /// Take the unit's file away; a server that lives goes on
+    #[command(after_help = "Example:\n  sidecar boot uninstall")]
+    Uninstall {
+        /// Print one JSON document
+        #[arg(long)]
+        json: bool,
+    },
+    /// What the unit runs: start the server with the environment of your login shell, and restore as the start-up offer says
+    #[command(after_help = "Example:\n  sidecar boot start")]
+    Start,
+    /// What the unit runs at its end: a last look, then the end of the server that it started
+    #[command(after_help = "Example:\n  sidecar boot stop")]
+    Stop,
+    /// What `start` becomes
+    #[command(hide = true)]
+    Enter,
+    /// Print the environment between two marks
+    #[command(hide = true)]
+    Environment {
+        /// What stands before and behind it
+        mark: String,
+    },
+}
+
+#[derive(Subcommand)]
 pub(super) enum TimerCommand {
     /// Install the timer: it saves the snapshots of every tmux server of yours that runs
     #[command(after_help = "Example:\n  sidecar snapshot timer install\n  sidecar snapshot timer install --every 3600")]
@@ -621,6 +666,7 @@ impl Command {
             Self::Shell { command } => command.wants_json(),
             Self::Import { command: ImportCommand::Resurrect(options) } => options.json,
             Self::Snapshot { command } => command.wants_json(),
+            Self::Boot { command: BootCommand::Install { json } | BootCommand::Status { json } | BootCommand::Uninstall { json } } => *json,
             Self::Agent { command: AgentCommand::Integration { command } } => match command {
                 IntegrationCommand::List { json } | IntegrationCommand::Status { json, .. } => *json,
                 IntegrationCommand::Install { change, .. } => change.json,
@@ -630,6 +676,7 @@ impl Command {
             Self::Agent { command: AgentCommand::Answer(options) } => options.json,
             Self::Doctor(options) => options.json,
             Self::Agent { command: AgentCommand::ReportSession { .. } | AgentCommand::Resume { .. } }
+            | Self::Boot { .. }
             | Self::Menu { .. }
             | Self::Completions { .. }
             | Self::Man { .. }

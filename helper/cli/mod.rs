@@ -4,11 +4,13 @@ mod agent;
 mod agent_answer;
 mod agent_status;
 mod args;
+mod boot;
 mod completions;
 mod doctor;
 mod hook;
 mod hosts;
 mod import;
+mod job;
 mod list;
 mod man;
 mod menu;
@@ -100,6 +102,7 @@ fn run(cli: &Cli) -> Result<ExitCode> {
         Command::Import { command } => import::run(&context()?, command),
         Command::Doctor(options) => doctor::doctor(&context()?, options),
         Command::Snapshot { command } => snapshot::run(command, context),
+        Command::Boot { command } => boot::run(cli, command, context),
         Command::Menu { command } => menu::run(&context()?, command),
         Command::Plugin { command: PluginCommand::Unload } => plugin::unload(&context()?),
         Command::Plugin { .. } => plugin::load(&context()?),

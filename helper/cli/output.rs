@@ -40,7 +40,7 @@ pub(super) fn note_server_options(cli: &Cli) {
 /// Text in which `sidecar …` is told to be run, for the server of this call.
 pub(super) fn for_this_server(text: &str) -> String {
     let options = SERVER_OPTIONS.get().map_or("", String::as_str);
-    ["session", "shell", "agent", "import", "plugin", "doctor", "hook", "snapshot"]
+    ["session", "shell", "agent", "import", "plugin", "doctor", "hook", "snapshot", "boot"]
         .iter()
         .fold(text.to_owned(), |text, group| text.replace(&format!("sidecar {group} "), &format!("sidecar {options}{group} ")))
 }

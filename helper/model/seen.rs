@@ -44,6 +44,8 @@ pub enum Offer {
     Undecided,
     /// It waits for a client.
     Pending,
+    /// A restore without asking is on its way.
+    Restoring,
     /// It was made, or there was nothing to offer.
     Done,
 }
@@ -54,13 +56,14 @@ impl Offer {
         match self {
             Self::Undecided => "",
             Self::Pending => "pending",
+            Self::Restoring => "restoring",
             Self::Done => "done",
         }
     }
 
     /// What the variable tells.
     pub fn of(word: &str) -> Self {
-        [Self::Pending, Self::Done].into_iter().find(|offer| offer.word() == word).unwrap_or_default()
+        [Self::Pending, Self::Restoring, Self::Done].into_iter().find(|offer| offer.word() == word).unwrap_or_default()
     }
 }
 

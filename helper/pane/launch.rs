@@ -69,12 +69,11 @@ const USUAL_PATH: &[&str] = &[
 impl Launch {
     /// The words of the process that this one becomes. `shell` is the user's; one that is not known is gone round.
     pub fn argv(&self, shell: &Path, helper: &OsStr) -> Vec<OsString> {
-        let name = shell.file_name().and_then(OsStr::to_str).unwrap_or_default();
-        let login: Vec<OsString> = match name {
-            _ if self.typed => Vec::new(),
-            "bash" | "zsh" | "dash" | "sh" => vec![shell.into(), "-lic".into(), POSIX_LINE.into(), OWN_SHELL.into()],
-            "fish" => vec![shell.into(), "-lic".into(), FISH_LINE.into()],
-            _ => vec!["env".into(), [OsStr::new("PATH="), &widened(std::env::var_os("PATH"))].into_iter().collect()],
+        let login: Vec<OsString> = if self.typed {
+            Vec::new()
+        } else {
+            login_words(shell)
+                .unwrap_or_else(|| vec!["env".into(), [OsStr::new("PATH="), &widened_path(std::env::var_os("PATH"))].into_iter().collect()])
         };
         let program = self.words.first().map(OsString::as_os_str).unwrap_or_default();
         let fallback = self.fallback.as_deref().unwrap_or_default();
@@ -120,8 +119,17 @@ impl Launch {
     }
 }
 
+/// The words by which a login shell reads its start-up files and becomes the words behind them; `None` for one that is not known.
+pub fn login_words(shell: &Path) -> Option<Vec<OsString>> {
+    match shell.file_name().and_then(OsStr::to_str).unwrap_or_default() {
+        "bash" | "zsh" | "dash" | "sh" => Some(vec![shell.into(), "-lic".into(), POSIX_LINE.into(), OWN_SHELL.into()]),
+        "fish" => Some(vec![shell.into(), "-lic".into(), FISH_LINE.into()]),
+        _ => None,
+    }
+}
+
 /// A search path with the usual folders of programs behind what it has.
-fn widened(path: Option<OsString>) -> OsString {
+pub fn widened_path(path: Option<OsString>) -> OsString {
     let home = crate::store::home().unwrap_or_else(|_| "/".into());
     let mut folders: Vec<PathBuf> = path.iter().flat_map(std::env::split_paths).collect();
     for folder in USUAL_PATH.iter().map(|folder| home.join(folder)) {

@@ -9,7 +9,7 @@ mod resume;
 mod shell;
 mod start;
 
-pub use launch::Launch;
+pub use launch::{Launch, login_words, widened_path};
 pub use resume::resume;
 pub use shell::{is_panes_own, leave_shell, user_shell};
 pub use start::{ended, start};

@@ -1,5 +1,6 @@
 //! What tmux calls: hooks, the timer, and the load that sets them up.
 
+mod boot;
 mod check;
 mod hook;
 mod hooks;
@@ -13,6 +14,7 @@ mod tell;
 mod timer;
 mod unload;
 
+pub use boot::Booted;
 pub use check::Standing;
 pub use hook::{Event, Plugin};
 pub use keys::{Does, KeyStanding};

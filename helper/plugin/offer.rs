@@ -35,7 +35,12 @@ pub(super) fn next(seen: &Observation, config: &Config, restorable: usize) -> Ne
     if settings.timer.is_empty() || settings.offered != Offer::Undecided {
         return Next::Nothing;
     }
-    match Recreate::of_option(&settings.offer).unwrap_or(config.recreate_shells) {
+    wanted(seen, config, restorable)
+}
+
+/// What the user wants of a new server.
+pub(super) fn wanted(seen: &Observation, config: &Config, restorable: usize) -> Next {
+    match Recreate::of_option(&seen.settings.offer).unwrap_or(config.recreate_shells) {
         _ if restorable == 0 => Next::Close,
         Recreate::Off => Next::Close,
         Recreate::Ask => Next::Offer,
@@ -78,9 +83,14 @@ impl Plugin<'_> {
             Next::Close => self.move_offer(Offer::Undecided, Offer::Done).map(drop),
             // From here on each client that comes is asked; one may be there already.
             Next::Offer if self.move_offer(Offer::Undecided, Offer::Pending)? => self.offer(None),
-            Next::Restore if self.move_offer(Offer::Undecided, Offer::Done)? => self.restore_automatically().inspect_err(|error| {
-                self.tell(&format!("sidecar: the automatic restore failed: {}: sidecar session restore", error.message));
-            }),
+            Next::Restore if self.move_offer(Offer::Undecided, Offer::Restoring)? => {
+                let done = self.restore_automatically();
+                if let Err(error) = &done {
+                    self.tell(&format!("sidecar: the automatic restore failed: {}: sidecar session restore", error.message));
+                }
+                self.move_offer(Offer::Restoring, Offer::Done)?;
+                done
+            }
             Next::Offer | Next::Restore => Ok(()),
         }
     }

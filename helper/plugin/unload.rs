@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::hook::Plugin;
 use super::{hooks, keys};
 use crate::error::Result;
-use crate::tmux::{Failure, KEYS, OFFER, arg};
+use crate::tmux::{BOOT, Failure, KEYS, OFFER, arg};
 
 const LIMIT: Duration = Duration::from_secs(5);
 
@@ -34,10 +34,11 @@ impl Plugin<'_> {
         let ours = ask(&["display-message", "-p", &format!("#{{{KEYS}}}")])?.join(" ");
         let bound = ask(&["list-keys", "-T", "prefix"])?;
         script.push_str(&keys::unbind(&ours, &bound.iter().map(String::as_str).collect::<Vec<_>>()));
-        // All of ours are hidden, and named alike. That the start-up offer was made is true of this life of the server for good.
+        // All of ours are hidden, and named alike. That the start-up offer was made, and who started the server, is true of this life of
+        // the server for good.
         let variables = ask(&["show-environment", "-gh"])?;
-        for name in variables.iter().filter_map(|line| line.split('=').next()).filter(|name| name.starts_with("SIDECAR_") && *name != OFFER)
-        {
+        let goes = |name: &&str| name.starts_with("SIDECAR_") && ![OFFER, BOOT].contains(name);
+        for name in variables.iter().filter_map(|line| line.split('=').next()).filter(goes) {
             script.push_str(&format!("set-environment -gu {}\n", arg(name.as_bytes())));
         }
         script.push_str("set-option -gqu @sidecar_restorable\nset-option -gqu @sidecar_status\n");

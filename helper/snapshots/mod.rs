@@ -7,7 +7,7 @@ mod timer;
 use std::time::Duration;
 
 use running::Looked;
-pub use timer::{EVERY, Timer, TimerChange, TimerState, TimerStatus};
+pub use timer::{EVERY, Timer};
 
 use crate::error::{Error, Result};
 use crate::model::{Pane, SNAPSHOT_VERSION, Shell, Snapshot, Source, State, count};

@@ -1,5 +1,6 @@
 //! What the helper does to a server: ids on living objects, the timer, hooks.
 
+use std::ffi::OsStr;
 use std::time::Duration;
 
 use super::client::Failure;
@@ -18,6 +19,10 @@ pub const OFFER: &str = "SIDECAR_OFFER";
 
 /// The hidden environment variable that is set while a look is on its way: hooks start no other one.
 pub const LOOK_COMES: &str = "SIDECAR_LOOK";
+
+/// The environment variable of a server that a unit started: its socket's path, given to the client that starts it. So it is set in no server
+/// that lived already. Hidden once the server lives.
+pub const BOOT: &str = "SIDECAR_BOOT";
 
 /// The index of every hook of ours: fixed, so that a reload replaces and never stacks, and high, so that it is nobody else's.
 pub const HOOK_INDEX: u32 = 8420;
@@ -186,6 +191,56 @@ impl Server {
         match said.split_once(' ').map(|(pid, version)| (pid.parse(), version)) {
             Some((Ok(pid), version)) if reply.ok => Ok((pid, version.to_owned())),
             _ => Err(Failure::Other(if reply.ok { format!("an answer that can't be read: {said:?}") } else { reply.stderr })),
+        }
+    }
+
+    /// The server's pid, and what [`BOOT`] holds there.
+    ///
+    /// # Errors
+    /// As for any call.
+    pub fn booted(&self, limit: Duration) -> Result<(i32, Vec<u8>), Failure> {
+        let reply = self.call(&["display-message", "-p", &format!("#{{pid}} #{{{BOOT}}}")], None, limit)?;
+        let line = reply.stdout.strip_suffix(b"\n").unwrap_or(&reply.stdout);
+        let (pid, by) = line.split_at(line.iter().position(|&byte| byte == b' ').unwrap_or(line.len()));
+        match text(pid).parse() {
+            Ok(pid) if reply.ok => Ok((pid, by.get(1..).unwrap_or_default().to_vec())),
+            _ => Err(Failure::Other(reply.stderr)),
+        }
+    }
+
+    /// Hides [`BOOT`] from the panes of a server that has it.
+    ///
+    /// # Errors
+    /// As for any call.
+    pub fn keep_boot(&self, limit: Duration) -> Result<(), Failure> {
+        self.source(&format!("set-environment -gh {BOOT} {}\n", quote::arg(self.socket().as_os_str().as_encoded_bytes())), limit)
+    }
+
+    /// Makes the session that starting tmux makes, if there is none.
+    ///
+    /// # Errors
+    /// As for any call.
+    pub fn add_first_session(&self, dir: &OsStr, limit: Duration) -> Result<(), Failure> {
+        let sessions = self.call(&["list-sessions", "-F", "x"], None, limit)?;
+        if !sessions.stdout.is_empty() {
+            return Ok(());
+        }
+        let script = format!(
+            "new-session -d -s 0 -c {} ; set-option -t =0: destroy-unattached off ; {}\n",
+            quote::format_arg(dir.as_encoded_bytes()),
+            keep_unattached("=0:")
+        );
+        self.refusal(&script, limit).map(drop)
+    }
+
+    /// Ends the server after these commands, if it is the one of this pid.
+    ///
+    /// # Errors
+    /// As for any call.
+    pub fn end(&self, pid: i32, before: &str, limit: Duration) -> Result<(), Failure> {
+        match self.source(&format!("if-shell -F \"#{{==:#{{pid}},{pid}}}\" {{\n{before}kill-server\n}}\n"), limit) {
+            Err(failure) if failure != Failure::NoServer && !failure.is_of_an_ending_server() => Err(failure),
+            _ => Ok(()),
         }
     }
 

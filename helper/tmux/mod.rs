@@ -17,7 +17,7 @@ mod start_command;
 mod typing;
 mod version;
 
-pub use act::{HOOK_INDEX, KEYS, LOOK_COMES, OFFER, Rearm, TIMER, announce_look, keep_unattached, only_in};
+pub use act::{BOOT, HOOK_INDEX, KEYS, LOOK_COMES, OFFER, Rearm, TIMER, announce_look, keep_unattached, only_in};
 pub use client::{Failure, Held, Reply};
 pub use clients::SeenClient;
 pub use inspect::session as inspect_again;

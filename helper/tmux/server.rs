@@ -126,6 +126,13 @@ impl Server {
         }
     }
 
+    /// The name by which `-L` means this server, `default` for the default one; `None` if its socket lies elsewhere.
+    pub fn label(&self) -> Option<String> {
+        let name = self.socket.file_name()?.to_str()?;
+        let named = Self::labelled(name, None).ok()?;
+        (named.socket == self.socket).then(|| name.to_owned())
+    }
+
     /// A short name for people: the label, else the socket's path.
     pub fn display_name(&self) -> String {
         let default_folder = format!("tmux-{}", nix::unistd::getuid());

@@ -56,11 +56,11 @@ impl Manager {
         }
     }
 
-    /// Has it forget files that are gone.
+    /// Has it read the files anew, which begins and ends nothing.
     ///
     /// # Errors
     /// It can't be reached.
-    pub fn forget(self) -> Done {
+    pub fn reload(self) -> Done {
         match self.system {
             System::Systemd => systemctl(&["daemon-reload"]),
             System::Launchd => Ok(()),
@@ -78,6 +78,20 @@ impl Manager {
         }
     }
 
+    /// Whether the user's manager runs without a login, too; `None` where that can't be told.
+    pub fn lingers(self) -> Option<bool> {
+        let user = nix::unistd::getuid().to_string();
+        match self.system {
+            System::Systemd => match run("loginctl", &["show-user", "--property=Linger", "--value", &user]) {
+                Ok(said) => Some(said.trim() == "yes"),
+                // It knows those alone that are logged in or linger.
+                Err(Unreachable(why)) if why.contains("not logged in or lingering") => Some(false),
+                Err(_) => None,
+            },
+            System::Launchd => None,
+        }
+    }
+
     /// What to do where it can't be reached, to begin at once with this unit.
     pub fn by_hand(self, unit: &str, file: &Path) -> String {
         match self.system {
@@ -92,18 +106,18 @@ fn domain() -> String {
 }
 
 fn systemctl(words: &[&str]) -> Done {
-    run("systemctl", &[&["--user"], words].concat())
+    run("systemctl", &[&["--user"], words].concat()).map(drop)
 }
 
 fn launchctl(words: &[&str]) -> Done {
-    run("launchctl", words)
+    run("launchctl", words).map(drop)
 }
 
-/// Runs it, for at most [`LIMIT`].
-fn run(program: &str, words: &[&str]) -> Done {
+/// Runs it, for at most [`LIMIT`]; gives the first of what it printed.
+fn run(program: &str, words: &[&str]) -> std::result::Result<String, Unreachable> {
     let failed = |why: &str| Err(Unreachable(format!("{program} {}: {why}", words.join(" "))));
     let Ok(path) = which::which(program) else { return failed("there is no such program") };
-    let spawned = Command::new(path).args(words).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn();
+    let spawned = Command::new(path).args(words).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
     let mut child = match spawned {
         Ok(child) => child,
         Err(error) => return failed(&error.to_string()),
@@ -111,13 +125,9 @@ fn run(program: &str, words: &[&str]) -> Done {
     let deadline = Instant::now() + LIMIT;
     loop {
         match child.try_wait() {
-            Ok(Some(status)) if status.success() => return Ok(()),
+            Ok(Some(status)) if status.success() => return Ok(said(child.stdout.take())),
             Ok(Some(status)) => {
-                let mut said = Vec::new();
-                if let Some(err) = child.stderr.take() {
-                    let _ = std::io::Read::read_to_end(&mut std::io::Read::take(err, 4096), &mut said);
-                }
-                let said = String::from_utf8_lossy(&said);
+                let said = said(child.stderr.take());
                 let first = said.lines().next().map_or_else(|| status.to_string(), str::to_owned);
                 return failed(&first);
             }
@@ -130,4 +140,13 @@ fn run(program: &str, words: &[&str]) -> Done {
             Err(error) => return failed(&error.to_string()),
         }
     }
+}
+
+/// The first of what an ended program printed.
+fn said(from: Option<impl std::io::Read>) -> String {
+    let mut said = Vec::new();
+    if let Some(from) = from {
+        let _ = std::io::Read::read_to_end(&mut std::io::Read::take(from, 4096), &mut said);
+    }
+    String::from_utf8_lossy(&said).into_owned()
 }

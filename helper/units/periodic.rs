@@ -1,8 +1,8 @@
 //! A job that runs again and again, as unit files. Pure.
 
-use super::quote::{command_line, variable, xml};
+use super::quote::{command_line, variable};
 use super::stamp::stamped;
-use super::{System, UnitFile};
+use super::{System, UnitFile, plist};
 
 /// How long one run may take, in seconds: systemd would wait for ever, and start no other one.
 const LONGEST_RUN: u32 = 300;
@@ -50,22 +50,9 @@ impl Periodic<'_> {
     }
 
     fn agent(&self) -> UnitFile {
-        let string = |text: &str| format!("<string>{}</string>", xml(text));
-        let words: String = self.words.iter().map(|word| format!("    {}\n", string(word))).collect();
-        let variables: String =
-            self.variables.iter().map(|(name, value)| format!("    <key>{}</key>{}\n", xml(name), string(value))).collect();
-        let text = format!(
-            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
-             <!DOCTYPE plist PUBLIC \"-//Apple//DTD PLIST 1.0//EN\" \"http://www.apple.com/DTDs/PropertyList-1.0.dtd\">\n\
-             <plist version=\"1.0\">\n<dict>\n  <key>Label</key>{}\n  <key>ProgramArguments</key>\n  <array>\n{words}  </array>\n  \
-             <key>EnvironmentVariables</key>\n  <dict>\n{variables}  </dict>\n  <key>RunAtLoad</key><true/>\n  \
-             <key>StartInterval</key><integer>{}</integer>\n  <key>ProcessType</key>{}\n</dict>\n</plist>\n",
-            string(self.name),
-            self.every,
-            string("Background")
-        );
-        // The declaration must come first.
-        UnitFile { name: format!("{}.plist", self.name), text: stamped(&text, 1, ("<!-- ", " -->")), wanted_by: None }
+        let rest =
+            format!("  <key>StartInterval</key><integer>{}</integer>\n  <key>ProcessType</key><string>Background</string>\n", self.every);
+        plist::agent(self.name, &self.words, &self.variables, &rest)
     }
 
     /// Seconds from one run to the next, as a file of this kind tells.

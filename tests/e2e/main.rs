@@ -9,6 +9,7 @@
 )]
 
 mod agents;
+mod boot;
 mod capture;
 mod closing;
 mod completions;

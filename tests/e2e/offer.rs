@@ -7,7 +7,7 @@ use super::support::{World, path_tmux, two_versions, wait_for, wait_or_tell};
 use super::terminal::Terminal;
 
 /// A world in which these sessions died with their server, and none runs.
-fn dead(folder: &Path, names: &[&str], lines: &str) -> World {
+pub(super) fn dead(folder: &Path, names: &[&str], lines: &str) -> World {
     let world = World::bare_with_tmux(folder);
     world.configure(&format!("{}{lines}", options(3600.0, 0.3)));
     for name in names {

@@ -10,12 +10,12 @@ use super::records::run;
 use super::support::{Said, World, sidecar_path};
 
 /// The user's folder of units in a world.
-fn folder(world: &World) -> PathBuf {
+pub(super) fn folder(world: &World) -> PathBuf {
     world.root().join("config/systemd/user")
 }
 
 /// What lies below a folder, with what links lead to.
-fn below(folder: &Path) -> Vec<String> {
+pub(super) fn below(folder: &Path) -> Vec<String> {
     let output = Command::new("find").arg(folder).args(["-mindepth", "1", "-printf", "%P %l\n"]).output().unwrap();
     let mut lines: Vec<String> = String::from_utf8_lossy(&output.stdout).lines().map(|line| line.trim().to_owned()).collect();
     lines.sort();
@@ -27,12 +27,12 @@ fn timer(world: &World, helper: &Path, words: &[&str]) -> Said {
 }
 
 /// The settings of this name in a unit file.
-fn settings<'a>(text: &'a str, name: &str) -> Vec<&'a str> {
+pub(super) fn settings<'a>(text: &'a str, name: &str) -> Vec<&'a str> {
     text.lines().filter_map(|line| line.strip_prefix(name)?.strip_prefix('=')).collect()
 }
 
 /// The words of a setting, as systemd.syntax(7) reads them.
-fn words(setting: &str, dollar_is_doubled: bool) -> Vec<String> {
+pub(super) fn words(setting: &str, dollar_is_doubled: bool) -> Vec<String> {
     let mut words = Vec::new();
     let mut chars = setting.chars().peekable();
     while let Some(c) = chars.next() {
