@@ -93,7 +93,7 @@ fn update(stranger: &Stranger, terminal: &Terminal) {
 #[track_caller]
 fn wait_long(stranger: &Stranger, what: &str, condition: impl Fn() -> bool) {
     let told = || format!("{what}\n{}", stranger.told());
-    wait_within(std::time::Duration::from_secs(300), told, || condition().then_some(()));
+    wait_within(std::time::Duration::from_secs(600), told, || condition().then_some(()));
 }
 
 /// The same with a checkout of TPM in the user's folder (Debian's files stand for it), on every tmux.
