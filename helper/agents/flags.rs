@@ -102,7 +102,7 @@ impl<'a> Reader<'a> {
                 [b'-', _, ..] => self.cluster(word.as_bytes()),
                 _ => {
                     if self.positional.is_empty() {
-                        self.first = word_role(self.agent, word);
+                        self.first = self.first_role(word);
                     }
                     self.positional.push(word);
                 }
@@ -113,6 +113,18 @@ impl<'a> Reader<'a> {
                 return;
             }
         }
+    }
+
+    /// What the first word makes of the run. The word behind it is taken if both together are known.
+    fn first_role(&mut self, word: &RawText) -> Option<WordRole> {
+        if let Some((next, rest)) = self.words.split_first() {
+            let both = RawText::from([word.as_bytes(), b" ", next.as_bytes()].concat());
+            if let Some(role) = word_role(self.agent, &both) {
+                self.words = rest;
+                return Some(role);
+            }
+        }
+        word_role(self.agent, word)
     }
 
     fn long(&mut self, word: &'a RawText) {
@@ -228,6 +240,7 @@ impl<'a> Reader<'a> {
             Some(WordRole::Attach) => Run::Attached(text(second).filter(|name| !name.is_empty())),
             _ if self.other => Run::Other,
             _ if self.headless => Run::Headless,
+            None if self.agent.headless_prompt && !self.positional.is_empty() => Run::Headless,
             Some(WordRole::Fork) => Run::Conversation(None),
             _ if self.forks => Run::Conversation(None),
             Some(WordRole::Id) => Run::Conversation(id(second)),

@@ -155,6 +155,77 @@ fn the_run_is_told_from_its_arguments() {
 }
 
 #[test]
+fn the_second_group_goes_on_with_the_conversation_that_its_words_name() {
+    let thread = format!("T-{ID}");
+    for (kind, args, id, wanted) in [
+        (
+            "qwen",
+            &["-m=x", "-r", ID, "--fallback-model", "a", "b", "--worktree"][..],
+            ID,
+            &["--model=x", "--fallback-model=a", "--fallback-model=b", "--resume", ID][..],
+        ),
+        ("qwen", &["--session-id", ID, "-i", "go", "--openai-api-key", "k"], ID, &["--resume", ID]),
+        ("amp", &["--no-ide", "t", "c", "-m", "low", &thread], &thread, &["--no-ide", "--mode=low", "threads", "continue", &thread]),
+        ("amp", &["threads", "continue", &thread, "--last"], &thread, &["threads", "continue", &thread]),
+        ("droid", &["--auto", "low", "-r", "abc"], "abc", &["--auto=low", "--resume", "abc"]),
+        ("droid", &["resume", "--use-spec", "abc"], "abc", &["--use-spec", "--resume", "abc"]),
+        ("crush", &["-y", "-s", ID, "-c", "/w"], ID, &["--yolo", "--session", ID]),
+        ("cursor", &["--resume=abc", "--model", "x", "--api-key", "k"], "abc", &["--model=x", "--resume", "abc"]),
+        (
+            "goose",
+            &["session", "-r", "--session-id", "20251108_1", "--max-turns", "9", "--history"],
+            "20251108_1",
+            &["session", "--max-turns=9", "--resume", "--session-id", "20251108_1"],
+        ),
+    ] {
+        let agent = agent(kind);
+        let reading = read(&agent, &words(args));
+        assert_eq!(reading.run, Run::Conversation(Some(id.to_owned())), "{kind} {args:?}");
+        let again = resume(&agent, &reading.kept, id).unwrap();
+        assert_eq!(texts(&again), wanted, "{kind}");
+        let second = read(&agent, &again);
+        assert_eq!((second.run, second.kept), (reading.run, reading.kept), "{kind}: what it resumes with tells the same");
+    }
+}
+
+#[test]
+fn the_second_group_has_runs_that_no_id_names() {
+    for (kind, args, wanted) in [
+        ("qwen", &[][..], Run::Conversation(None)),
+        ("qwen", &["--resume"], Run::Conversation(None)),
+        ("qwen", &["-r", ID, "--fork-session"], Run::Conversation(None)),
+        ("qwen", &["-r", ID, "a question"], Run::Headless),
+        ("qwen", &["-r", ID, "--", "a question"], Run::Headless),
+        ("qwen", &["serve"], Run::Daemon),
+        ("qwen", &["sessions", "list"], Run::Other),
+        ("amp", &["threads"], Run::Other),
+        ("amp", &["threads", "list"], Run::Other),
+        ("amp", &["threads", "delete", "T-1"], Run::Other),
+        ("amp", &["threads", "continue"], Run::Conversation(None)),
+        ("amp", &["threads", "continue", "--last"], Run::Conversation(None)),
+        ("amp", &["threads", "continue", "https://ampcode.com/threads/T-1"], Run::Conversation(None)),
+        ("amp", &["threads", "continue", "T-1", "-ox", "go"], Run::Headless),
+        ("amp", &["-x", "go"], Run::Headless),
+        ("droid", &["exec", "-s", "abc", "go"], Run::Headless),
+        ("droid", &["--fork", "abc"], Run::Conversation(None)),
+        ("droid", &["resume", "--last"], Run::Conversation(None)),
+        ("droid", &["--resume", "abc", "--cwd", "/w"], Run::Other),
+        ("crush", &["--session", "0123abc"], Run::Conversation(None)),
+        ("crush", &["run", "-s", ID, "go"], Run::Headless),
+        ("crush", &["session", "list"], Run::Other),
+        ("cursor", &["resume"], Run::Conversation(None)),
+        ("cursor", &["-p", "--resume", "abc", "go"], Run::Headless),
+        ("goose", &["session"], Run::Conversation(None)),
+        ("goose", &["session", "--resume", "--name", "web"], Run::Conversation(None)),
+        ("goose", &["session", "--resume", "--session-id", "1", "--fork"], Run::Conversation(None)),
+        ("goose", &["session", "remove", "--session-id", "1"], Run::Other),
+        ("goose", &["run", "-t", "go"], Run::Headless),
+    ] {
+        assert_eq!(read(&agent(kind), &words(args)).run, wanted, "{kind} {args:?}");
+    }
+}
+
+#[test]
 fn a_resume_ends_with_the_id_and_refuses_what_is_none() {
     let kept = words(&["--model=x", "--add-dir=/a"]);
     assert_eq!(texts(&resume(&agent("claude"), &kept, ID).unwrap()), ["--model=x", "--add-dir=/a", "--resume", ID]);

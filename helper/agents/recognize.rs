@@ -48,12 +48,13 @@ pub fn by_words<'a>(catalog: &'a Catalog, argv: &'a [RawText]) -> Option<Recogni
 
 fn recognize_as<'a>(agent: &'a Agent, process: Process<'a>) -> Option<Recognized<'a>> {
     let named = |name: &OsStr| agent.programs.iter().any(|program| name == program.as_str());
+    let tells = |name: &OsStr| !agent.shared_name && named(name);
     let comm_fits = process.comm.is_some_and(|comm| named(OsStr::new(comm)));
     let own = |args| Some(Recognized { agent, args, script: None, wrapper: false });
     let Some(exe) = process.exe.map(without_deleted) else {
         // The file is hidden where a process has made itself undumpable; both of its names must fit then.
         let (first, rest) = process.argv?.split_first()?;
-        return if comm_fits && named(file_name(first)) { own(Some(rest)) } else { None };
+        return if comm_fits && tells(file_name(first)) { own(Some(rest)) } else { None };
     };
     let Some(argv) = process.argv else {
         return if comm_fits && is_native(agent, &exe) { own(None) } else { None };
@@ -66,13 +67,13 @@ fn recognize_as<'a>(agent: &'a Agent, process: Process<'a>) -> Option<Recognized
     if !is_interpreter(&exe) {
         return None;
     }
-    if named(file_name(first)) && rest.iter().all(RawText::is_empty) {
+    if tells(file_name(first)) && rest.iter().all(RawText::is_empty) {
         // A script that calls itself so overwrites all of its words.
         return (agent.script == Script::Agent).then_some(Recognized { agent, args: None, script: None, wrapper: false });
     }
     let at = rest.iter().position(|word| !word.as_bytes().starts_with(b"-"))?;
     let script = &rest[at];
-    let fits = named(file_name(script)) || agent.scripts.iter().any(|pattern| WildMatch::new(pattern).matches(&script.display()));
+    let fits = tells(file_name(script)) || agent.scripts.iter().any(|pattern| WildMatch::new(pattern).matches(&script.display()));
     let wrapper = agent.script == Script::Wrapper;
     fits.then_some(Recognized { agent, args: Some(&rest[at + 1..]), script: Some(script), wrapper })
 }
@@ -80,7 +81,7 @@ fn recognize_as<'a>(agent: &'a Agent, process: Process<'a>) -> Option<Recognized
 fn is_native(agent: &Agent, exe: &Path) -> bool {
     let name = exe.file_name().unwrap_or_default();
     let path = exe.display().to_string();
-    agent.programs.iter().any(|program| name == program.as_str())
+    (!agent.shared_name && agent.programs.iter().any(|program| name == program.as_str()))
         || agent.executables.iter().any(|pattern| WildMatch::new(pattern).matches(&path))
 }
 
@@ -147,6 +148,34 @@ mod tests {
         ] {
             assert_eq!(known(exe, comm, argv), wanted, "{exe:?} {argv:?}");
         }
+    }
+
+    #[test]
+    fn the_second_group_is_known_by_what_none_else_has() {
+        let qwen = "/x/@qwen-code/qwen-code";
+        let node = Some("/usr/bin/node");
+        for (kind, exe, comm, argv) in [
+            ("qwen", node, "node", &["node", "/n/.bin/qwen", "-y"][..]),
+            ("qwen", node, "node", &["node", "--expose-gc", &format!("{qwen}/cli.js"), "-y"]),
+            ("amp", Some("/n/@ampcode/cli/bin/amp.exe"), "amp", &["/n/.bin/amp", "-y"]),
+            ("droid", Some("/n/node_modules/droid/bin/droid"), "droid", &["droid", "-y"]),
+            ("crush", Some("/opt/homebrew/Cellar/crush/0.96.1/bin/crush"), "crush", &["crush", "-y"]),
+            ("goose", Some("/opt/homebrew/Cellar/block-goose-cli/1.50.0/bin/goose"), "goose", &["goose", "-y"]),
+            ("cursor", Some("/h/cursor-agent/versions/1/node"), "node", &["cursor-agent", "/h/cursor-agent/versions/1/index.js", "-y"]),
+        ] {
+            assert_eq!(known(exe, comm, Some(argv)), Some((kind.to_owned(), Some(vec!["-y".to_owned()]), false)), "{kind}");
+        }
+        // Goose the tool for databases, pi the calculator and the like.
+        for name in ["amp", "crush", "droid", "goose", "pi", "agent"] {
+            let path = format!("/usr/local/bin/{name}");
+            assert_eq!(known(Some(&path), name, Some(&[name, "up"])), None, "{name}");
+            assert_eq!(known(Some(&path), name, Some(&[&path, "up"])), None, "{name}");
+            assert_eq!(known(Some(&path), name, None), None, "{name}");
+            assert_eq!(known(None, name, Some(&[name, "up"])), None, "{name}");
+            assert_eq!(known(node, "node", Some(&["node", &path, "up"])), None, "{name}");
+            assert_eq!(known(node, name, Some(&[name, "", ""])), None, "{name}");
+        }
+        assert!(!Catalog::built_in().program_names().contains(&"goose".to_owned()));
     }
 
     #[test]

@@ -69,7 +69,7 @@ impl Doctor<'_> {
             inherited: inherited.into_iter().map(str::to_owned).collect(),
             continuum_restore,
             resurrect_processes,
-            agent_programs: catalog.agents().iter().flat_map(|agent| agent.programs.clone()).collect(),
+            agent_programs: catalog.program_names(),
             started: seen.generation.start_time.saturating_mul(1000),
             process_started: seen.generation.process_start.and_then(process::epoch_ms),
             interval: Settings::of(seen).interval,

@@ -147,7 +147,7 @@ fn agent_programs(config: &Config, seen: &Observation) -> Vec<String> {
         return Vec::new();
     }
     let (catalog, _) = Catalog::with(&config.agents);
-    catalog.agents().iter().flat_map(|agent| agent.programs.clone()).collect()
+    catalog.program_names()
 }
 
 /// The agents in the panes. Only what is in the foreground, or a pane's own program, is looked at.

@@ -377,9 +377,9 @@ fn known_agents_are_listed_with_those_of_the_user() {
     assert!(said.err.contains("config.json: agents.bad.programs is no list of words"), "{said:?}");
     let rows = said.json();
     let kinds: Vec<&str> = rows["agents"].as_array().unwrap().iter().map(|row| row["kind"].as_str().unwrap()).collect();
-    assert_eq!(kinds, ["claude", "codex", "copilot", "gemini", "opencode", "mine"]);
-    assert_eq!(rows["agents"][5]["integration"], false);
-    assert_eq!(rows["agents"][5]["program"].as_str().map(|path| path.ends_with("/sh")), Some(true));
+    assert_eq!(kinds, ["amp", "claude", "codex", "copilot", "crush", "cursor", "droid", "gemini", "goose", "opencode", "qwen", "mine"]);
+    assert_eq!(rows["agents"][11]["integration"], false);
+    assert_eq!(rows["agents"][11]["program"].as_str().map(|path| path.ends_with("/sh")), Some(true));
     assert_eq!(run(&world, &["install", "mine"]).code, 3);
 }
 

@@ -27,6 +27,8 @@ pub struct Agent {
     pub title: String,
     /// File names of its program; the first is the one to start.
     pub programs: Vec<String>,
+    /// Whether other programs have such a name too: only `executables` and `scripts` tell it then.
+    pub shared_name: bool,
     /// Patterns (`*`) of executables whose file is named otherwise, such as after the version.
     pub executables: Vec<String>,
     /// Patterns (`*`) of the scripts by which an interpreter runs it.
@@ -46,11 +48,13 @@ pub struct Agent {
     pub empty_transcripts: bool,
     /// Whether it answers and ends where its input is no terminal.
     pub headless_pipe: bool,
+    /// Whether it answers and ends where its arguments hold a prompt.
+    pub headless_prompt: bool,
     /// Variables that it sets for what it starts, and that a new one must not inherit.
     pub scrub: Vec<String>,
     /// Whether `=` after a short flag is no part of the value (`-m=x` is `-mx`).
     pub short_equals: bool,
-    /// First words that are no prompt.
+    /// First words that are no prompt, alone or with the word right behind (`threads continue`).
     pub words: Vec<(String, WordRole)>,
     /// Its flags.
     pub flags: Vec<Flag>,
@@ -218,6 +222,11 @@ impl Catalog {
         self.agents.iter().find(|agent| agent.kind == kind)
     }
 
+    /// The names that a program has only where it is an agent.
+    pub fn program_names(&self) -> Vec<String> {
+        self.agents.iter().filter(|agent| !agent.shared_name).flat_map(|agent| agent.programs.clone()).collect()
+    }
+
     /// The variables that no agent may inherit: what one agent told its children confuses any other too.
     pub fn scrub(&self) -> impl Iterator<Item = &str> {
         self.agents.iter().flat_map(|agent| &agent.scrub).map(String::as_str)
@@ -274,7 +283,7 @@ mod tests {
         let catalog = Catalog::built_in();
         assert_eq!(
             catalog.agents().iter().map(|agent| agent.kind.as_str()).collect::<Vec<_>>(),
-            ["claude", "codex", "copilot", "gemini", "opencode"]
+            ["amp", "claude", "codex", "copilot", "crush", "cursor", "droid", "gemini", "goose", "opencode", "qwen"]
         );
         for agent in catalog.agents() {
             let names: Vec<&String> = agent.flags.iter().flat_map(|flag| &flag.names).collect();
@@ -334,7 +343,7 @@ mod tests {
         assert!(warnings.is_empty(), "{warnings:?}");
         assert_eq!(
             catalog.agents().iter().map(|agent| agent.kind.as_str()).collect::<Vec<_>>(),
-            ["claude", "copilot", "gemini", "opencode", "aider"]
+            ["amp", "claude", "copilot", "crush", "cursor", "droid", "gemini", "goose", "opencode", "qwen", "aider"]
         );
     }
 

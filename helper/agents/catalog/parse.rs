@@ -10,6 +10,7 @@ use crate::agents::dialogs::SUMMARY;
 const KEYS: &[&str] = &[
     "title",
     "programs",
+    "sharedName",
     "executables",
     "scripts",
     "script",
@@ -19,6 +20,7 @@ const KEYS: &[&str] = &[
     "transcripts",
     "emptyTranscripts",
     "headlessPipe",
+    "headlessPrompt",
     "scrub",
     "shortEquals",
     "words",
@@ -66,6 +68,9 @@ pub(super) fn agent(kind: &str, entry: &Value, known: Option<&Agent>) -> Result<
     if let (place, Some(value)) = at("programs") {
         agent.programs = place.each(value, |word| !word.is_empty() && !word.contains('/'), "no file name")?;
     }
+    if let (place, Some(value)) = at("sharedName") {
+        agent.shared_name = place.truth(value)?;
+    }
     if let (place, Some(value)) = at("executables") {
         agent.executables = place.texts(value)?;
     }
@@ -96,6 +101,9 @@ pub(super) fn agent(kind: &str, entry: &Value, known: Option<&Agent>) -> Result<
     }
     if let (place, Some(value)) = at("headlessPipe") {
         agent.headless_pipe = place.truth(value)?;
+    }
+    if let (place, Some(value)) = at("headlessPrompt") {
+        agent.headless_prompt = place.truth(value)?;
     }
     if let (place, Some(value)) = at("scrub") {
         agent.scrub = place.each(value, is_variable, "no name of a variable")?;
@@ -157,6 +165,7 @@ fn blank(kind: &str) -> Agent {
         kind: kind.to_owned(),
         title: kind.to_owned(),
         programs: Vec::new(),
+        shared_name: false,
         executables: Vec::new(),
         scripts: Vec::new(),
         script: Script::Agent,
@@ -166,6 +175,7 @@ fn blank(kind: &str) -> Agent {
         transcripts: String::new(),
         empty_transcripts: false,
         headless_pipe: false,
+        headless_prompt: false,
         scrub: Vec::new(),
         short_equals: false,
         words: Vec::new(),
