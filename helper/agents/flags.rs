@@ -117,6 +117,9 @@ impl<'a> Reader<'a> {
 
     /// What the first word makes of the run. The word behind it is taken if both together are known.
     fn first_role(&mut self, word: &RawText) -> Option<WordRole> {
+        if word.as_bytes().contains(&b' ') {
+            return None;
+        }
         if let Some((next, rest)) = self.words.split_first() {
             let both = RawText::from([word.as_bytes(), b" ", next.as_bytes()].concat());
             if let Some(role) = word_role(self.agent, &both) {

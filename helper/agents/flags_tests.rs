@@ -155,7 +155,7 @@ fn the_run_is_told_from_its_arguments() {
 }
 
 #[test]
-fn the_second_group_goes_on_with_the_conversation_that_its_words_name() {
+fn agents_without_a_hook_go_on_with_the_conversation_that_their_words_name() {
     let thread = format!("T-{ID}");
     for (kind, args, id, wanted) in [
         (
@@ -189,7 +189,7 @@ fn the_second_group_goes_on_with_the_conversation_that_its_words_name() {
 }
 
 #[test]
-fn the_second_group_has_runs_that_no_id_names() {
+fn runs_of_agents_without_a_hook_that_name_no_conversation_are_told() {
     for (kind, args, wanted) in [
         ("qwen", &[][..], Run::Conversation(None)),
         ("qwen", &["--resume"], Run::Conversation(None)),
@@ -205,6 +205,7 @@ fn the_second_group_has_runs_that_no_id_names() {
         ("amp", &["threads", "continue", "--last"], Run::Conversation(None)),
         ("amp", &["threads", "continue", "https://ampcode.com/threads/T-1"], Run::Conversation(None)),
         ("amp", &["threads", "continue", "T-1", "-ox", "go"], Run::Headless),
+        ("amp", &["threads continue", "T-1"], Run::Conversation(None)),
         ("amp", &["-x", "go"], Run::Headless),
         ("droid", &["exec", "-s", "abc", "go"], Run::Headless),
         ("droid", &["--fork", "abc"], Run::Conversation(None)),

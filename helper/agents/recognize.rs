@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn the_second_group_is_known_by_what_none_else_has() {
+    fn agents_whose_names_others_have_are_known_by_their_paths_alone() {
         let qwen = "/x/@qwen-code/qwen-code";
         let node = Some("/usr/bin/node");
         for (kind, exe, comm, argv) in [
@@ -165,7 +165,7 @@ mod tests {
         ] {
             assert_eq!(known(exe, comm, Some(argv)), Some((kind.to_owned(), Some(vec!["-y".to_owned()]), false)), "{kind}");
         }
-        // Goose the tool for databases, pi the calculator and the like.
+        // Other programs of these names, such as the goose that migrates databases.
         for name in ["amp", "crush", "droid", "goose", "pi", "agent"] {
             let path = format!("/usr/local/bin/{name}");
             assert_eq!(known(Some(&path), name, Some(&[name, "up"])), None, "{name}");
