@@ -343,7 +343,7 @@ mod tests {
         assert!(warnings.is_empty(), "{warnings:?}");
         assert_eq!(
             catalog.agents().iter().map(|agent| agent.kind.as_str()).collect::<Vec<_>>(),
-            ["amp", "claude", "copilot", "crush", "cursor", "droid", "gemini", "goose", "opencode", "qwen", "aider"]
+            ["amp", "claude", "copilot", "crush", "cursor", "droid", "gemini", "goose", "opencode", "qwen", "helper"]
         );
     }
 
