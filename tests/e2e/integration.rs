@@ -351,7 +351,7 @@ fn arguments_that_make_no_sense_are_told() {
     let world = World::bare();
     for (words, code, told) in [
         (&["install"][..], 3, "is on PATH"),
-        (&["install", "nope"], 3, "these are: claude, codex"),
+        (&["install", "nope"], 3, "these are: amp, claude, codex"),
         (&["status", "nope"], 3, "no agent is known as 'nope'"),
         (&["install", "claude", "--trust"], 2, "--trust is for codex alone"),
         (&["install", "claude", "--titles"], 2, "--titles is for codex alone"),
