@@ -20,20 +20,31 @@ use support::{World, sidecar_path};
 /// A timer that never comes during a run.
 const QUIET: &str = "set -g @sidecar-interval 86400\n";
 
+/// All of it, or what the words behind `--` name.
 fn main() {
+    let asked: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
+    let is_asked = |what: &str| asked.is_empty() || asked.iter().any(|word| word == what);
     println!("{:<44} {:>6} {:>13} {:>12} {:>8}   aim", "what", "panes", "tmux alone ms", "sidecar ms", "ratio");
-    for (sessions, rounds) in [(2, 200), (20, 100), (100, 40)] {
-        looks(sessions, rounds);
+    if is_asked("looks") {
+        [(2, 200), (20, 100), (100, 40)].map(|(sessions, rounds)| looks(sessions, rounds));
     }
-    loading(40);
-    restores(20, 9);
-    agents(20, 9);
-    status(1000, 60);
-    for records in [10, 100, 1000] {
-        menus(records, 30);
+    if is_asked("load") {
+        loading(40);
     }
-    for records in [1, 100, 1000] {
-        reports(records, 60);
+    if is_asked("restore") {
+        restores(20, 9);
+    }
+    if is_asked("agents") {
+        agents(20, 9);
+    }
+    if is_asked("status") {
+        status(1000, 60);
+    }
+    if is_asked("menu") {
+        [10, 100, 1000].map(|records| menus(records, 30));
+    }
+    if is_asked("report") {
+        [1, 100, 1000].map(|records| reports(records, 60));
     }
 }
 

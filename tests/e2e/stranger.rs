@@ -71,6 +71,11 @@ impl Stranger {
             .env("HOME", self.home())
             .env("TMUX_TMPDIR", self.home().with_file_name("tmp"))
             .env("TERM", "xterm-256color")
+            // A build as any other, but for its time beside other tests.
+            .envs(
+                [("LTO", "off"), ("CODEGEN_UNITS", "16"), ("OPT_LEVEL", "0")]
+                    .map(|(key, value)| (format!("CARGO_PROFILE_RELEASE_{key}"), value)),
+            )
             .current_dir(self.home())
             .stdin(Stdio::null());
         command
