@@ -26,7 +26,9 @@ fn main() {
     let is_asked = |what: &str| asked.is_empty() || asked.iter().any(|word| word == what);
     println!("{:<44} {:>6} {:>13} {:>12} {:>8}   aim", "what", "panes", "tmux alone ms", "sidecar ms", "ratio");
     if is_asked("looks") {
-        [(2, 200), (20, 100), (100, 40)].map(|(sessions, rounds)| looks(sessions, rounds));
+        for (sessions, rounds) in [(2, 200), (20, 100), (100, 40)] {
+            looks(sessions, rounds);
+        }
     }
     if is_asked("load") {
         loading(40);
@@ -41,10 +43,14 @@ fn main() {
         status(1000, 60);
     }
     if is_asked("menu") {
-        [10, 100, 1000].map(|records| menus(records, 30));
+        for records in [10, 100, 1000] {
+            menus(records, 30);
+        }
     }
     if is_asked("report") {
-        [1, 100, 1000].map(|records| reports(records, 60));
+        for records in [1, 100, 1000] {
+            reports(records, 60);
+        }
     }
 }
 
