@@ -25,7 +25,8 @@ impl Agents {
         }
         self.world.tmux(args).ok();
         wait_for("a prompt", || (!self.screen(session).trim().is_empty()).then_some(()));
-        self.type_line(session, &format!("PATH=$AGENTS; {line}"));
+        // A Ctrl-D that comes when the agent has ended already must not end the shell, and its session.
+        self.type_line(session, &format!("set -o ignoreeof; PATH=$AGENTS; {line}"));
     }
 
     pub fn type_line(&self, session: &str, line: &str) {
