@@ -258,7 +258,7 @@ fn agents(count: usize, rounds: usize) {
     let folder = program(&world);
     let agent = json!({
         "programs": ["agent"], "resume": [folder.join("script"), folder, "{flags}", "--resume", "{id}"],
-        "home": { "variable": "", "folder": ".agent" }, "transcripts": "{id}.jsonl", "flags": { "id": ["--resume <id>"] },
+        "home": { "variable": "AGENT_HOME", "folder": ".agent" }, "transcripts": "{id}.jsonl", "flags": { "id": ["--resume <id>"] },
     });
     let config = world.home().parent().unwrap().join("config/sidecar");
     std::fs::create_dir_all(&config).unwrap();
