@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::Context;
 use super::args::ListArgs;
-use super::output::{age, directory, pad, print, print_json, print_notices, shown, told_apart, widest};
+use super::output::{age, alike, directory, pad, print, print_json, print_notices, shown, told_apart, widest};
 use super::shell::shell_json;
 use crate::error::{Error, Result};
 use crate::model::{EpochMs, Policy, count};
@@ -60,11 +60,11 @@ fn text(rows: &[Row], dir: Option<PathBuf>) -> String {
         };
     }
     let now = now();
-    let names: Vec<&str> = rows.iter().map(|row| row.shell.name.as_str()).collect();
+    let alike = alike(rows.iter().map(|row| row.shell.name.as_str()));
     let cells: Vec<[String; 4]> = rows
         .iter()
         .map(|row| {
-            let name = told_apart(&row.shell.name, &row.shell.id, &names);
+            let name = told_apart(&row.shell.name, &row.shell.id, &alike);
             [name, row.status.word().to_owned(), directory(&row.shell.work_dir.display()), last_column(row, now)]
         })
         .collect();

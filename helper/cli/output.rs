@@ -1,5 +1,6 @@
 //! Printing for people: columns, times, colours, and nothing that a name could do to a terminal.
 
+use std::collections::HashSet;
 use std::io::IsTerminal;
 use std::sync::OnceLock;
 
@@ -18,10 +19,15 @@ pub(super) fn paint(text: &str, sgr: &str, colours: bool) -> String {
     if colours { format!("\x1b[{sgr}m{text}\x1b[0m") } else { text.to_owned() }
 }
 
-/// A shell's name, with its id where several of these are equal.
-pub(super) fn told_apart(name: &str, id: &str, names: &[&str]) -> String {
-    let alike = names.iter().filter(|other| **other == name).count() > 1;
-    if alike { format!("{} ({id})", shown(name)) } else { shown(name) }
+/// The names that more than one of these shells has.
+pub(super) fn alike<'a>(names: impl Iterator<Item = &'a str>) -> HashSet<&'a str> {
+    let mut once = HashSet::new();
+    names.filter(|name| !once.insert(*name)).collect()
+}
+
+/// A shell's name, with its id where it is one of those that are [`alike`].
+pub(super) fn told_apart(name: &str, id: &str, alike: &HashSet<&str>) -> String {
+    if alike.contains(name) { format!("{} ({id})", shown(name)) } else { shown(name) }
 }
 
 /// The options by which this call names its server, with a space behind: what is told to be run next must mean the same one.

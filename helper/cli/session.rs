@@ -1,5 +1,6 @@
 //! `sidecar session …`.
 
+use std::collections::HashSet;
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -7,7 +8,9 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use super::args::{RestoreArgs, StatusArgs};
-use super::output::{age, colours, directory, for_this_server, local_time, pad, paint, print, print_json, shown, told_apart, widest};
+use super::output::{
+    age, alike, colours, directory, for_this_server, local_time, pad, paint, print, print_json, shown, told_apart, widest,
+};
 use super::when::{AsOf, as_of};
 use super::{Context, own_path};
 use crate::error::{Error, Exit, Result};
@@ -118,8 +121,8 @@ fn status_text(plan: &Plan, server: &str, notices: &[String]) -> String {
             count(plan.steps.len(), "shell")
         ));
     }
-    let names: Vec<&str> = plan.steps.iter().map(|step| step.name.as_str()).collect();
-    let rows: Vec<[String; 4]> = plan.steps.iter().map(|step| row(step, &names)).collect();
+    let alike = alike(plan.steps.iter().map(|step| step.name.as_str()));
+    let rows: Vec<[String; 4]> = plan.steps.iter().map(|step| row(step, &alike)).collect();
     let widths = [0, 1, 2].map(|column| widest(rows.iter().map(|row| row[column].as_str())));
     for (row, step) in rows.iter().zip(&plan.steps) {
         let action = paint(&pad(&row[1], widths[1]), action_colour(step.action), colours);
@@ -168,7 +171,7 @@ pub(super) fn server_words(plan: &Plan) -> String {
     }
 }
 
-fn row(step: &Step, names: &[&str]) -> [String; 4] {
+fn row(step: &Step, alike: &HashSet<&str>) -> [String; 4] {
     let size = format!("{}, {}", count(step.windows, "window"), count(step.panes, "pane"));
     let mut last = match &step.note {
         Some(note) if step.action == Action::Reattach => shown(note),
@@ -178,7 +181,7 @@ fn row(step: &Step, names: &[&str]) -> [String; 4] {
     if step.policy != Policy::Inherit && step.reason != "policy_never" {
         last.push_str(&format!("; policy {}", step.policy.word()));
     }
-    [told_apart(&step.name, &step.shell, names), step.action.word().to_owned(), directory(&step.work_dir), last]
+    [told_apart(&step.name, &step.shell, alike), step.action.word().to_owned(), directory(&step.work_dir), last]
 }
 
 fn action_colour(action: Action) -> &'static str {

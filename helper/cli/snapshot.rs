@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::Context;
 use super::args::{SaveArgs, SnapshotCommand};
 use super::output::{
-    age, directory, for_this_server, local_time, pad, print, print_error, print_json, print_notices, shown, told_apart, widest,
+    age, alike, directory, for_this_server, local_time, pad, print, print_error, print_json, print_notices, shown, told_apart, widest,
 };
 use crate::agents::catalog::Catalog;
 use crate::error::{Exit, Result};
@@ -201,9 +201,9 @@ fn show_text(name: &str, snapshot: &Snapshot, config: &Config) -> String {
     let (catalog, _) = Catalog::with(&config.agents);
     let mut out = format!("{name} · {} ({} ago)\n\n", local_time(snapshot.at, now()), age(snapshot.at, now()));
     let shells = &snapshot.state.shells;
-    let names: Vec<&str> = shells.iter().map(|shell| shell.name.as_str()).collect();
+    let alike = alike(shells.iter().map(|shell| shell.name.as_str()));
     let rows: Vec<[String; 2]> =
-        shells.iter().map(|shell| [told_apart(&shell.name, &shell.id, &names), directory(&shell.work_dir.display())]).collect();
+        shells.iter().map(|shell| [told_apart(&shell.name, &shell.id, &alike), directory(&shell.work_dir.display())]).collect();
     let widths = [0, 1].map(|column| widest(rows.iter().map(|row| row[column].as_str())));
     for (shell, row) in shells.iter().zip(&rows) {
         let size = format!("{}, {}", count(shell.windows.len(), "window"), count(shell.panes().count(), "pane"));
