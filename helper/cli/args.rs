@@ -392,6 +392,7 @@ pub(super) enum SnapshotCommand {
     )]
     Show {
         /// Its name
+        #[arg(value_name = "SNAPSHOT")]
         name: String,
         /// Print one JSON document
         #[arg(long)]

@@ -169,6 +169,32 @@ fn each_shell_is_offered_by_a_word_that_means_it_where_it_can_stand() {
 }
 
 #[test]
+fn snapshots_and_other_servers_are_offered_where_they_can_be_named() {
+    let world = World::new(10.0);
+    let offered = |line: &[&str]| {
+        let said = world.sidecar([&["complete", "targets", "--", "sidecar"][..], line].concat());
+        assert_eq!((said.code, said.err.as_str()), (0, ""), "{line:?}");
+        said.out.lines().map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(offered(&["snapshot", "show", ""]), [""; 0]);
+    let mut names = Vec::new();
+    for session in ["web", "api"] {
+        world.tmux(["new-session", "-d", "-s", session]).ok();
+        let saved = world.sidecar(["snapshot", "save", "--json"]).json();
+        names.insert(0, saved["name"].as_str().unwrap().to_owned());
+    }
+    for line in [["snapshot", "show", ""], ["session", "status", "--as-of="], ["session", "restore", "--as-of="]] {
+        let before = line[2];
+        assert_eq!(offered(&line), names, "{before}");
+    }
+    assert_eq!(offered(&["session", "restore", "--from", ""]), [""; 0], "there is no other server");
+    let own = world.store().unwrap();
+    let name = |dir: &std::path::Path| dir.file_name().unwrap().to_str().unwrap().to_owned();
+    let other = offered(&["-L", "other", "session", "restore", "--from", ""]);
+    assert_eq!(other, [format!("{}/{}", name(own.parent().unwrap()), name(&own))]);
+}
+
+#[test]
 fn the_manual_has_a_page_for_each_command_that_is_shown() {
     let world = World::bare();
     let page = world.sidecar(["man"]).ok();

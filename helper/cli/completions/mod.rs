@@ -12,7 +12,8 @@ use super::Context;
 use super::args::{Cli, CompleteCommand, CompletedShell};
 use super::output::{print, shown};
 use crate::error::Result;
-use place::{Place, place};
+use crate::store::Store;
+use place::{Named, Place, place};
 
 /// In front of bash's script: asks for targets first. (`compopt` keeps it from offering files where there is none.)
 const BASH: &str = r#"_sidecar_or_targets() {
@@ -87,9 +88,9 @@ fn visible(command: &Command) -> Command {
     shown.subcommands(command.get_subcommands().filter(|inner| !inner.is_hide_set()).map(visible))
 }
 
-/// The long options of all commands that take a target.
+/// The long options of all commands that take the name of something that lives.
 fn target_options(command: &Command) -> Vec<String> {
-    let own = command.get_arguments().filter(|arg| place::is_target(arg)).filter_map(|arg| arg.get_long().map(str::to_owned));
+    let own = command.get_arguments().filter(|arg| place::named(arg).is_some()).filter_map(|arg| arg.get_long().map(str::to_owned));
     own.chain(command.get_subcommands().flat_map(target_options)).collect()
 }
 
@@ -114,7 +115,12 @@ fn targets(place: &Place) -> Result<Vec<String>> {
     let context = Context::of_server(place.socket_name.as_deref(), place.socket_path.as_deref())?;
     // A word that could drive the terminal is not shown in one, and one that looks like an option would be taken for it.
     let fits = |word: &str| shown(word) == word && !(place.options_too && word.starts_with('-'));
-    context.shells().target_words(place.forgotten, &fits)
+    match place.named {
+        Named::Shell => context.shells().target_words(false, &fits),
+        Named::Forgotten => context.shells().target_words(true, &fits),
+        Named::Snapshot => Ok(context.store.snapshots().into_iter().rev().collect()),
+        Named::Server => Ok(Store::all()?.iter().map(Store::name).filter(|name| *name != context.store.name() && fits(name)).collect()),
+    }
 }
 
 #[cfg(test)]
@@ -138,10 +144,10 @@ mod tests {
     }
 
     #[test]
-    fn every_option_that_takes_a_shell_is_named_for_fish() {
+    fn every_option_that_takes_a_name_is_named_for_fish() {
         let mut options = target_options(&Cli::command());
         options.sort();
         options.dedup();
-        assert_eq!(options, ["shell", "target"]);
+        assert_eq!(options, ["as-of", "from", "shell", "target"]);
     }
 }

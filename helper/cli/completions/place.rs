@@ -1,18 +1,31 @@
-//! Whether the word that is being typed is one for a shell, by the same definitions that parse the finished line. Pure.
+//! Whether the word that is being typed names something that lives, by the same definitions that parse the finished line. Pure.
 
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
 use clap::{Arg, Command};
 
-/// A place for a target.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// What a word can name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Named {
+    /// A shell.
+    Shell,
+    /// A forgotten one.
+    Forgotten,
+    /// A snapshot.
+    Snapshot,
+    /// Another server, as `HOST/SERVER`.
+    Server,
+}
+
+/// A place for such a word.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Place {
-    /// It names a forgotten shell.
-    pub(super) forgotten: bool,
+    /// What it names.
+    pub(super) named: Named,
     /// Whether a word that begins with `-` would be an option here.
     pub(super) options_too: bool,
-    /// What stands before the target in its word: `--shell=`.
+    /// What stands before the name in its word: `--shell=`.
     pub(super) before: String,
     /// The `-L` of the line.
     pub(super) socket_name: Option<String>,
@@ -20,17 +33,22 @@ pub(super) struct Place {
     pub(super) socket_path: Option<PathBuf>,
 }
 
-/// Whether an argument takes a shell.
-pub(super) fn is_target(arg: &Arg) -> bool {
-    arg.get_value_names().is_some_and(|names| names.len() == 1 && names[0] == "T")
+/// What an argument's value names, by what help calls it.
+pub(super) fn named(arg: &Arg) -> Option<Named> {
+    match arg.get_value_names()? {
+        [one] if one == "T" => Some(Named::Shell),
+        [one] if one == "WHEN" || one == "SNAPSHOT" => Some(Named::Snapshot),
+        [one] if one == "HOST/SERVER" => Some(Named::Server),
+        _ => None,
+    }
 }
 
-/// The place of the last of these words, the one that is being typed, if it is one for a target. The first is the program.
+/// The place of the last of these words, the one that is being typed, if it names something. The first is the program.
 pub(super) fn place(root: &Command, words: &[OsString]) -> Option<Place> {
     let words: Vec<&OsStr> = words.iter().skip(1).map(OsString::as_os_str).collect();
     let (typed, before) = words.split_last()?;
     let typed = typed.to_string_lossy();
-    let mut place = Place::default();
+    let mut place = Place { named: Named::Shell, options_too: false, before: String::new(), socket_name: None, socket_path: None };
     let (mut command, mut path) = (root, Vec::new());
     let (mut option, mut positionals, mut literal) = (None, 0, false);
     for &word in before {
@@ -52,7 +70,6 @@ pub(super) fn place(root: &Command, words: &[OsString]) -> Option<Place> {
             positionals += 1;
         }
     }
-    place.forgotten = matches!(path[..], ["shell", "restore" | "purge"]);
     let arg = match (option, option_of(command, &typed)) {
         (Some(arg), _) => arg,
         (None, Some((arg, Some(value)))) if !literal => {
@@ -65,7 +82,11 @@ pub(super) fn place(root: &Command, words: &[OsString]) -> Option<Place> {
             command.get_positionals().nth(positionals)?
         }
     };
-    is_target(arg).then_some(place)
+    place.named = match named(arg)? {
+        Named::Shell if matches!(path[..], ["shell", "restore" | "purge"]) => Named::Forgotten,
+        named => named,
+    };
+    Some(place)
 }
 
 impl Place {
@@ -105,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn every_place_of_a_shell_is_known_and_no_other() {
+    fn every_place_of_a_name_is_known_and_no_other() {
         for line in [
             "session restore --shell ",
             "session restore --dry-run --shell web --shell w",
@@ -120,11 +141,15 @@ mod tests {
             "shell -L work forget ",
         ] {
             let place = at(&format!("sidecar {line}")).unwrap_or_else(|| panic!("{line}"));
-            assert!(!place.forgotten && place.before.is_empty(), "{line}");
+            assert!(place.named == Named::Shell && place.before.is_empty(), "{line}");
         }
         for line in ["shell restore ", "shell purge --target ", "shell purge --yes --target w"] {
-            assert!(at(&format!("sidecar {line}")).unwrap().forgotten, "{line}");
+            assert_eq!(at(&format!("sidecar {line}")).unwrap().named, Named::Forgotten, "{line}");
         }
+        for line in ["session status --as-of ", "session restore --as-of=", "snapshot show ", "snapshot show --json s"] {
+            assert_eq!(at(&format!("sidecar {line}")).unwrap().named, Named::Snapshot, "{line}");
+        }
+        assert_eq!(at("sidecar session restore --from ").unwrap().named, Named::Server);
         for line in [
             "",
             "s",
