@@ -6,13 +6,13 @@ use serde_json::{Value, json};
 
 use super::args::DoctorArgs;
 use super::output::{colours, for_this_server, pad, paint, print, print_json, shown};
-use super::{Context, own_path};
+use super::{Context, lasting_path, own_path};
 use crate::doctor::{Doctor, Finding, Level};
 use crate::error::Result;
 
 pub(super) fn doctor(context: &Context, options: &DoctorArgs) -> Result<ExitCode> {
-    let helper = own_path()?;
-    let doctor = Doctor { server: &context.server, store: &context.store, config: &context.config, helper: &helper };
+    let (helper, lasting) = (own_path()?, lasting_path()?);
+    let doctor = Doctor { server: &context.server, store: &context.store, config: &context.config, helper: &helper, lasting: &lasting };
     let found = doctor.findings(options.fix);
     if options.json {
         let findings: Vec<Value> = found.iter().map(finding_json).collect();

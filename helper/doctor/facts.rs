@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use crate::agents::integration::Status;
 use crate::model::{EpochMs, Generation, ServerReport};
 use crate::plugin::Standing;
+use crate::units::JobStatus;
 
 /// Everything that was asked.
 #[derive(Clone, Debug)]
@@ -35,8 +36,25 @@ pub struct Facts {
     pub programs: Vec<Program>,
     /// What systemd does to the user's processes, where it runs.
     pub logind: Option<Logind>,
+    /// The jobs of the user's service manager.
+    pub jobs: Vec<Job>,
     /// The records of this machine's other servers.
     pub others: Vec<Other>,
+}
+
+/// A job of the user's service manager.
+#[derive(Clone, Debug)]
+pub struct Job {
+    /// The finding's word.
+    pub id: &'static str,
+    /// What it is, for people.
+    pub title: &'static str,
+    /// How it stands.
+    pub status: JobStatus,
+    /// Whether it is to run all the time.
+    pub must_run: bool,
+    /// Whether the manager runs without a login, where that matters and can be told.
+    pub lingers: Option<bool>,
 }
 
 /// A helper.

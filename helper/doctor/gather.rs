@@ -5,14 +5,16 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::ask;
-use super::facts::{Facts, Helper, Live, Other, Program, Read, Records};
+use super::facts::{Facts, Helper, Job, Live, Other, Program, Read, Records};
 use super::mend::Doctor;
 use crate::agents::catalog::{Agent, Catalog};
 use crate::agents::integration::Integration;
 use crate::agents::process;
+use crate::boot::Unit;
 use crate::model::{Observation, ServerState, Shell, State};
 use crate::record::{Settings, latest_time, now};
 use crate::restore::{Standing, standing};
+use crate::snapshots::Timer;
 use crate::store::{Loaded, Store};
 use crate::tmux::{Failure, Server, Version, shell_word};
 
@@ -49,8 +51,21 @@ impl Doctor<'_> {
             integrations: self.integrations(&catalog),
             programs: programs(state, &catalog, path),
             logind: super::logind::read(seen.map(|seen| seen.generation.pid)),
+            jobs: self.jobs(),
             others: store.others_of_host().iter().filter_map(other).collect(),
         }
+    }
+
+    /// The boot unit is that of this server; one that no unit can start has none.
+    fn jobs(&self) -> Vec<Job> {
+        let timer = Timer::here(self.lasting.to_owned(), self.server.program()).and_then(|timer| timer.status());
+        let timer =
+            timer.map(|(status, _)| Job { id: "snapshot_timer", title: "the snapshots' timer", status, must_run: true, lingers: None });
+        let boot = Unit::of(self.server, self.lasting).and_then(|unit| {
+            let status = unit.status()?;
+            Ok(Job { id: "boot_unit", title: "the boot unit", status, must_run: false, lingers: unit.lingers() })
+        });
+        [timer, boot].into_iter().filter_map(crate::error::Result::ok).collect()
     }
 
     fn live(&self, seen: &Observation, environment: &[(String, String)], catalog: &Catalog) -> Live {

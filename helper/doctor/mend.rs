@@ -21,6 +21,8 @@ pub struct Doctor<'a> {
     pub config: &'a Config,
     /// This program's own path.
     pub helper: &'a str,
+    /// The one that stays the same over updates.
+    pub lasting: &'a str,
 }
 
 impl Doctor<'_> {

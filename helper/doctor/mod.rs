@@ -6,6 +6,7 @@ mod agents;
 mod ask;
 mod facts;
 mod gather;
+mod jobs;
 mod logind;
 mod mend;
 mod plugin;
@@ -91,5 +92,13 @@ impl Finding {
 
 /// Everything that there is to say of these facts.
 pub fn examine(facts: &Facts) -> Vec<Finding> {
-    [server::findings(facts), plugin::findings(facts), records::findings(facts), agents::findings(facts), logind::findings(facts)].concat()
+    [
+        server::findings(facts),
+        plugin::findings(facts),
+        records::findings(facts),
+        agents::findings(facts),
+        logind::findings(facts),
+        jobs::findings(facts),
+    ]
+    .concat()
 }

@@ -2,11 +2,12 @@
 
 use std::path::PathBuf;
 
-use super::facts::{Facts, Helper, Live, Logind, Other, Program, Read, Records};
+use super::facts::{Facts, Helper, Job, Live, Logind, Other, Program, Read, Records};
 use super::{Level, Mend, examine};
 use crate::agents::integration::{State, Status};
 use crate::model::{Generation, ServerReport, ServerState};
 use crate::plugin::{Does, KeyStanding, Standing};
+use crate::units::{JobState, JobStatus};
 
 const NOW: u64 = 1_800_000_000_000;
 
@@ -16,6 +17,12 @@ fn key(does: Does) -> KeyStanding {
 
 fn status(state: State) -> Status {
     Status { state, file: "/home/me/.claude/settings.json".into(), detail: String::new(), hint: "do it".into() }
+}
+
+fn job(id: &'static str, state: JobState, runs: Option<bool>) -> Job {
+    let (files, drop_ins) = (Vec::new(), Vec::new());
+    let status = JobStatus { state, runs, files, drop_ins, detail: "so it stands".into(), hint: "do it".into() };
+    Job { id, title: "a job", status, must_run: id == "snapshot_timer", lingers: None }
 }
 
 /// All is well.
@@ -67,6 +74,7 @@ fn well() -> Facts {
         integrations: vec![("claude".into(), "Claude Code".into(), true, status(State::Installed))],
         programs: vec![Program { name: "claude".into(), on_path: true, by_login_shell: None }],
         logind: Some(Logind { kills: false, lingers: false, group: Some("/user.slice/user-1.slice/session-2.scope".into()) }),
+        jobs: vec![job("snapshot_timer", JobState::Installed, Some(true)), job("boot_unit", JobState::NotInstalled, Some(false))],
         others: vec![Other { name: "work".into(), options: Some("-L work".into()), shells: 2, lives: true }],
     }
 }
@@ -187,6 +195,14 @@ fn each_ill_has_its_finding_and_no_other() {
         ("server_path", Problem, None, |facts| facts.programs[0].on_path = false),
         ("logout", Problem, None, |facts| facts.logind.as_mut().unwrap().kills = true),
         ("logout", Note, None, |facts| facts.logind.as_mut().unwrap().group = Some("/user.slice/user@1.service/tmux".into())),
+        ("snapshot_timer", Problem, None, |facts| facts.jobs[0].status.runs = Some(false)),
+        ("snapshot_timer", Problem, None, |facts| facts.jobs[0].status.state = JobState::Disabled),
+        ("boot_unit", Note, None, |facts| facts.jobs[1].status.state = JobState::Outdated),
+        ("boot_unit", Note, None, |facts| facts.jobs[1].status.state = JobState::Edited),
+        ("boot_unit", Note, None, |facts| {
+            facts.jobs[1].status.state = JobState::Installed;
+            facts.jobs[1].lingers = Some(false);
+        }),
     ];
     for (number, (id, level, mend, change)) in table.iter().enumerate() {
         let mut facts = well();
@@ -210,12 +226,18 @@ fn what_does_not_concern_the_user_is_no_finding() {
         ("helper_build", |facts| live(facts).is_current = None),
         ("server_path", |facts| facts.programs.clear()),
         ("logout", |facts| facts.logind = None),
+        ("boot_unit", |facts| facts.jobs[1].status.state = JobState::NotInstalled),
         ("recording", |facts| facts.records.unwritable = Some("full".into())),
     ] {
         let mut facts = well();
         change(&mut facts);
         assert!(examine(&facts).iter().all(|finding| finding.id != id), "{id}");
     }
+    // A boot unit is not to run where tmux was started by hand, and a manager that can't be asked may run the timer.
+    let mut facts = well();
+    facts.jobs[1].status.state = JobState::Installed;
+    facts.jobs[0].status.runs = None;
+    assert!(examine(&facts).iter().all(|finding| finding.level == Level::Ok));
     // A server of the user's manager that lingers, and records that wait for nobody.
     let mut facts = well();
     facts.logind = Some(Logind { kills: true, lingers: true, group: Some("/user.slice/user@1.service/tmux".into()) });

@@ -49,6 +49,7 @@ impl JobState {
 }
 
 /// What is known of a job.
+#[derive(Clone, Debug)]
 pub struct JobStatus {
     /// How it stands.
     pub state: JobState,

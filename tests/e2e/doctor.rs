@@ -9,6 +9,7 @@ use super::fake_agent::FakeAgent;
 use super::records::{run, world_without_timer};
 use super::stranger::{Stranger, supported_versions};
 use super::support::{Said, World, is_alive, sidecar_path, wait_for, wait_or_tell};
+use super::units::folder;
 
 type Levels = BTreeMap<String, String>;
 
@@ -307,6 +308,26 @@ fn records_of_another_server_that_wait_are_told_with_the_command_for_them() {
     assert_eq!(ills_of(&said), levels(&[("other_servers", "note")]));
     assert_eq!(finding(&said, "other_servers")["fix"], "sidecar -L 'other' session restore");
     assert_eq!(ills_of(&world.sidecar(["-L", "other", "doctor", "--json"])), levels(&[("stale_socket", "note")]));
+}
+
+#[test]
+fn a_timer_or_a_boot_unit_that_nothing_starts_or_that_was_edited_is_told() {
+    let world = world_without_timer(3600.0);
+    // No manager can be asked here, so the files alone tell.
+    world.inhabit(1);
+    world.sidecar(["snapshot", "timer", "install"]).ok();
+    world.sidecar(["boot", "install"]).ok();
+    // Whether this machine's user lingers is not this world's.
+    assert!(!ills(&world).contains_key("snapshot_timer"));
+    let units = folder(&world);
+    std::fs::remove_file(units.join("timers.target.wants/sidecar-snapshot.timer")).unwrap();
+    let service = units.join("sidecar-boot.service");
+    let text = std::fs::read_to_string(&service).unwrap();
+    std::fs::write(&service, text + "\n# mine\n").unwrap();
+    let said = world.sidecar(["doctor", "--json"]);
+    assert_eq!(ills_of(&said), levels(&[("boot_unit", "note"), ("snapshot_timer", "problem")]));
+    assert!(finding(&said, "boot_unit")["what"].as_str().unwrap().contains("edited"));
+    assert_eq!(finding(&said, "snapshot_timer")["fix"], "sidecar snapshot timer install");
 }
 
 #[test]
