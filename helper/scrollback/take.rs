@@ -3,20 +3,21 @@
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
-use super::text::kept;
+use super::text::{PROMPT, kept};
 use crate::agents::process;
 use crate::error::{Error, Result};
 use crate::model::{EpochMs, Reason, Shell};
 use crate::record::now;
-use crate::store::{Config, KeptText, Source, Store};
+use crate::store::{Config, KeptText, Source, Store, TextMark};
 use crate::tmux::{Failure, Server, is_starting};
 
-/// A pane is asked for its text at most this often, in ms.
-const EVERY: EpochMs = 60_000;
-
-/// How many panes are asked in one round: tmux stands still while it writes thousands of lines.
-const AT_ONCE: usize = 8;
-
+/// For so long, in ms for each line that it showed, a pane is not asked again: tmux stands still while it writes them, for a hundredth of a
+/// millisecond each.
+const REST: EpochMs = 6;
+/// How many panes are asked in one round.
+const PANES: usize = 32;
+/// How many lines they may have shown until the round is over.
+const LINES: usize = 20_000;
 const LIMIT: Duration = Duration::from_secs(5);
 
 /// One round: the panes whose screen has changed, those that wait longest first. Drops what belongs to no record any more, and all of it
@@ -47,24 +48,54 @@ pub fn take(server: &Server, store: &Store, config: &Config) -> Result<()> {
         if process::argv(pane.pid).is_some_and(|argv| is_starting(&argv)) {
             continue;
         }
-        let last = store.text_mark(id);
-        let asked = last.as_ref().map_or(0, |last| last.asked);
-        // A time from the future was made by a clock that has been set back since.
-        let is_due = last.is_none_or(|last| last.mark != pane.mark) && (asked.saturating_add(EVERY) <= now() || asked > now());
-        if is_due {
-            due.push((asked, id, pane));
+        let Some((asked, last)) = store.text_mark(id) else {
+            due.push((0, id, pane, None));
+            continue;
+        };
+        if !pane.is_same_pane(&last.state) {
+            due.push((0, id, pane, None));
+        } else if last.state != pane.state && is_over(asked, &last, now()) {
+            due.push((asked, id, pane, Some(last.prompt)));
         }
     }
     due.sort_by_key(|&(asked, ..)| asked);
-    for (_, id, pane) in due.into_iter().take(AT_ONCE) {
+    let mut lines_asked = 0;
+    for (_, id, pane, prompt) in due.into_iter().take(PANES) {
+        if lines_asked > LINES {
+            break;
+        }
         let shown = server.pane_text(&generation, &pane.id, config.scrollback, LIMIT).map_err(unanswered)?;
-        let new = kept(&String::from_utf8_lossy(&shown), config.scrollback).map(|text| (text, now()));
+        let shown = String::from_utf8_lossy(&shown);
+        let lines = shown.lines().count();
+        lines_asked += lines;
+        let (text, below) = kept(&shown, config.scrollback, prompt.unwrap_or(PROMPT));
         // Nothing new: that it was asked is noted all the same, or it would be asked again in each round.
-        let (text, taken) = new.or_else(|| store.text(id).map(|old| (old.text, old.taken))).unwrap_or_default();
-        store.save_text(&held, id, &KeptText { text, taken, mark: pane.mark.clone() })?;
+        let old = || store.text(id).map(|old| (old.text, old.taken));
+        let (text, taken) = text.map(|text| (text, now())).or_else(old).unwrap_or_default();
+        let mark = TextMark { state: pane.state.clone(), lines, prompt: prompt.unwrap_or(below.min(PROMPT)) };
+        store.save_text(&held, id, &KeptText { text, taken, mark })?;
     }
     let buried = loaded.state.tombstones.iter().filter(|tombstone| tombstone.reason != Reason::Ignored).map(|tombstone| &tombstone.shell);
     let known: HashSet<&str> = loaded.state.shells.iter().chain(buried).flat_map(Shell::panes).map(|pane| pane.id.as_str()).collect();
     store.keep_texts(&|pane| known.contains(pane));
     Ok(())
+}
+
+/// Whether a pane may be asked again. A time from the future was made by a clock that has been set back since.
+fn is_over(asked: EpochMs, last: &TextMark, now: EpochMs) -> bool {
+    let rest = EpochMs::try_from(last.lines).unwrap_or(EpochMs::MAX).saturating_mul(REST);
+    asked > now || asked.saturating_add(rest) <= now
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pane_rests_the_longer_the_more_it_shows() {
+        let over = |asked, lines, now| is_over(asked, &TextMark { lines, ..TextMark::default() }, now);
+        assert!(over(1000, 0, 1000) && over(1000, 100, 1600) && over(1000, 10_000, 61_000));
+        assert!(!over(1000, 100, 1599) && !over(1000, 10_000, 60_999) && !over(1000, usize::MAX, 1_000_000));
+        assert!(over(2000, 100, 1000), "the clock was set back");
+    }
 }

@@ -7,26 +7,25 @@ use crate::model::EpochMs;
 /// Begins the line below what is shown again, by which it is found when the pane is looked at next.
 const LINE: &str = "--- sidecar: above, what this pane showed until ";
 
-/// So many lines below it are a prompt, and a word of a shell that starts: nothing that was not there before.
-const PROMPT: usize = 4;
+/// So many lines below it, when a pane is first looked at, are a prompt and a word of a shell that starts: nothing that was not there before.
+pub(super) const PROMPT: usize = 4;
 
 /// Longest text of one pane, in bytes; its end is kept.
 const LONGEST: usize = 4 * 1024 * 1024;
 
-/// What is kept of a pane that shows this, of at most so many lines; `None` if it shows nothing new. What was shown again in it is part
-/// of it, once, and the lines that said so are none.
-pub(super) fn kept(shown: &str, most: usize) -> Option<String> {
+/// What is kept of a pane that shows this, of at most so many lines; `None` if it shows nothing new: no more than `prompt` lines below what
+/// was shown again. That is part of it, once, and the lines that said so are none. Beside it the number of lines that are below.
+pub(super) fn kept(shown: &str, most: usize, prompt: usize) -> (Option<String>, usize) {
     let text = clean(shown);
     let mut lines: Vec<&str> = text.lines().collect();
     while lines.last().is_some_and(|line| plain(line).trim().is_empty()) {
         lines.pop();
     }
     let ours = |line: &str| plain(line).trim_start().starts_with(LINE);
-    if let Some(at) = lines.iter().rposition(|line| ours(line)) {
-        let below = lines[at + 1..].iter().filter(|line| !plain(line).trim().is_empty()).count();
-        if below <= PROMPT {
-            return None;
-        }
+    let last = lines.iter().rposition(|line| ours(line));
+    let below = last.map_or(0, |at| lines[at + 1..].iter().filter(|line| !plain(line).trim().is_empty()).count());
+    if last.is_some() && below <= prompt {
+        return (None, below);
     }
     lines.retain(|line| !ours(line));
     let mut size = 0;
@@ -36,7 +35,7 @@ pub(super) fn kept(shown: &str, most: usize) -> Option<String> {
     };
     let count = lines.iter().rev().take(most).take_while(fits).count();
     let kept = &lines[lines.len() - count..];
-    (!kept.is_empty()).then(|| kept.iter().flat_map(|line| [line, "\n"]).collect())
+    ((!kept.is_empty()).then(|| kept.iter().flat_map(|line| [line, "\n"]).collect()), below)
 }
 
 /// The text as it is shown again, at most so many lines, with the line that says where it ends. `until` is when it was taken.
@@ -61,30 +60,40 @@ mod tests {
         (0..count).map(|number| format!("line {number}\n")).collect()
     }
 
+    /// At the first look at a pane.
+    fn first(shown: &str, most: usize) -> Option<String> {
+        kept(shown, most, PROMPT).0
+    }
+
     #[test]
     fn the_end_is_kept_without_empty_lines_behind_it() {
-        assert_eq!(kept("a\n\n b \n\x1b[0m\n   \n\n", 10).as_deref(), Some("a\n\n b \n"));
-        assert_eq!(kept(&numbered(10), 3).as_deref(), Some("line 7\nline 8\nline 9\n"));
+        assert_eq!(first("a\n\n b \n\x1b[0m\n   \n\n", 10).as_deref(), Some("a\n\n b \n"));
+        assert_eq!(first(&numbered(10), 3).as_deref(), Some("line 7\nline 8\nline 9\n"));
         for nothing in ["", "\n\n", " \x1b[1m \x1b[0m\n"] {
-            assert_eq!(kept(nothing, 10), None);
+            assert_eq!(first(nothing, 10), None);
         }
         let long = "x".repeat(LONGEST / 3);
-        assert_eq!(kept(&format!("{long}\n{long}\n{long}\n{long}\n"), 10).unwrap().len(), 2 * (long.len() + 1));
+        assert_eq!(first(&format!("{long}\n{long}\n{long}\n{long}\n"), 10).unwrap().len(), 2 * (long.len() + 1));
     }
 
     #[test]
     fn what_was_shown_again_is_kept_once_however_often_it_comes_back() {
-        let first = kept(&numbered(20), 100).unwrap();
-        let mut shown = again(&first, 100, 0, 0);
+        let old = first(&numbered(20), 100).unwrap();
+        let mut shown = again(&old, 100, 0, 0);
         // Restored again and again, and never used.
         for _ in 0..3 {
             shown.push_str("Welcome\n$ \n");
-            assert_eq!(kept(&shown, 100), None);
-            shown = again(&first, 100, 0, 0);
+            assert_eq!(first(&shown, 100), None);
+            shown = again(&old, 100, 0, 0);
         }
         shown.push_str("$ make\none\ntwo\nthree\n$\n");
-        let second = kept(&shown, 100).unwrap();
-        assert_eq!(second, first + "$ make\none\ntwo\nthree\n$\n");
+        let second = first(&shown, 100).unwrap();
+        assert_eq!(second, old + "$ make\none\ntwo\nthree\n$\n");
+        // Once it is known how long the prompt is, a single line more is new.
+        let shown = again("a\n", 100, 0, 0) + "Welcome\n$ ";
+        assert_eq!(kept(&shown, 100, PROMPT), (None, 2));
+        assert_eq!(kept(&shown, 100, 2), (None, 2));
+        assert_eq!(kept(&(shown + "x\n$ "), 100, 2), (Some("a\nWelcome\n$ x\n$ \n".to_owned()), 3));
         assert!(!again(&second, 100, 0, 0).trim_end().lines().rev().skip(1).any(|line| line.contains(LINE)));
     }
 

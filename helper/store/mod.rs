@@ -286,7 +286,7 @@ impl Store {
     }
 
     /// When a pane was last asked what it shows, and in which state it was.
-    pub fn text_mark(&self, pane: &str) -> Option<TextMark> {
+    pub fn text_mark(&self, pane: &str) -> Option<(EpochMs, TextMark)> {
         texts::mark(&self.dir, pane)
     }
 

@@ -1,5 +1,5 @@
-//! What panes showed, a compressed file each: `scrollback/PANE.gz`. Its comment tells when it was taken and of which state of the pane,
-//! its time when the pane was last asked.
+//! What panes showed, a compressed file each: `scrollback/PANE.gz`. Its comment tells when it was taken, of which state of the pane, and what
+//! was seen then ([`TextMark`]); its time when the pane was last asked.
 
 use std::io::{BufReader, Read, Write};
 use std::path::{Path, PathBuf};
@@ -27,17 +27,19 @@ pub struct KeptText {
     pub text: String,
     /// When it was taken.
     pub taken: EpochMs,
-    /// What state of the pane it was last compared with; without spaces.
-    pub mark: String,
+    /// What was seen when the pane was last asked.
+    pub mark: TextMark,
 }
 
-/// What is known of a text without reading it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// What was seen of a pane when it was last asked.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TextMark {
-    /// As in [`KeptText`].
-    pub mark: String,
-    /// When the pane was last asked.
-    pub asked: EpochMs,
+    /// The pane's state; without spaces.
+    pub state: String,
+    /// How many lines it showed.
+    pub lines: usize,
+    /// How many lines below what was shown again to it are a prompt, and no more.
+    pub prompt: usize,
 }
 
 fn file(dir: &Path, pane: &str) -> Option<PathBuf> {
@@ -48,19 +50,22 @@ pub(super) fn lock(dir: &Path) -> Result<Lock> {
     lock_named(&dir.join(FOLDER), "lock", std::time::Duration::ZERO)
 }
 
-/// When it was taken, and its mark.
-fn comment(decoder: &GzDecoder<impl std::io::BufRead>) -> Option<(EpochMs, String)> {
+/// When it was taken, and what was seen then.
+fn comment(decoder: &GzDecoder<impl std::io::BufRead>) -> Option<(EpochMs, TextMark)> {
     let comment = std::str::from_utf8(decoder.header()?.comment()?).ok()?;
-    let (taken, mark) = comment.split_once(' ')?;
-    Some((taken.parse().ok()?, mark.to_owned()))
+    let mut words = comment.split(' ');
+    let (taken, state) = (words.next()?.parse().ok()?, words.next()?.to_owned());
+    let mut number = || words.next().and_then(|word| word.parse().ok()).unwrap_or_default();
+    Some((taken, TextMark { state, lines: number(), prompt: number() }))
 }
 
-pub(super) fn mark(dir: &Path, pane: &str) -> Option<TextMark> {
+/// When the pane was last asked, and what was seen then.
+pub(super) fn mark(dir: &Path, pane: &str) -> Option<(EpochMs, TextMark)> {
     let file = fs_err::File::open(file(dir, pane)?).ok()?;
     let data = file.metadata().ok().filter(std::fs::Metadata::is_file)?;
     let asked = data.modified().ok()?.duration_since(std::time::UNIX_EPOCH).ok()?.as_millis();
     let (_, mark) = comment(&GzDecoder::new(BufReader::new(file)))?;
-    Some(TextMark { mark, asked: EpochMs::try_from(asked).ok()? })
+    Some((EpochMs::try_from(asked).ok()?, mark))
 }
 
 pub(super) fn read(dir: &Path, pane: &str) -> Option<KeptText> {
@@ -75,7 +80,8 @@ pub(super) fn read(dir: &Path, pane: &str) -> Option<KeptText> {
 /// Writes it; the oldest texts make room for it.
 pub(super) fn write(dir: &Path, pane: &str, kept: &KeptText, most: u64) -> Result<()> {
     let path = file(dir, pane).ok_or_else(|| Error::failed("no_such_pane", format!("'{pane}' is no id of a pane")))?;
-    let comment = format!("{} {}", kept.taken, kept.mark);
+    let TextMark { state, lines, prompt } = &kept.mark;
+    let comment = format!("{} {state} {lines} {prompt}", kept.taken);
     let mut encoder = GzBuilder::new().comment(comment).write(Vec::new(), Compression::fast());
     encoder.write_all(kept.text.as_bytes())?;
     let bytes = encoder.finish()?;
@@ -121,7 +127,7 @@ mod tests {
     use super::*;
 
     fn text(text: &str) -> KeptText {
-        KeptText { text: text.into(), taken: 7, mark: "1.2".into() }
+        KeptText { text: text.into(), taken: 7, mark: TextMark { state: "1.2".into(), lines: 3, prompt: 1 } }
     }
 
     #[test]
@@ -134,8 +140,8 @@ mod tests {
         drop(held);
         write(dir, "pn-0001", &text("é\x1b[1m漢\n"), MOST).unwrap();
         assert_eq!(read(dir, "pn-0001"), Some(text("é\x1b[1m漢\n")));
-        let known = mark(dir, "pn-0001").unwrap();
-        assert!(known.mark == "1.2" && known.asked > 1_600_000_000_000);
+        let (asked, known) = mark(dir, "pn-0001").unwrap();
+        assert!(known == text("").mark && asked > 1_600_000_000_000);
         let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
         assert_eq!((mode(&dir.join("scrollback")), mode(&dir.join("scrollback/pn-0001.gz"))), (0o700, 0o600));
         assert_eq!(write(dir, "../x", &text(""), MOST).unwrap_err().code, "no_such_pane");

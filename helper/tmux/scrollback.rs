@@ -33,7 +33,14 @@ pub struct PaneMark {
     /// The process that tmux started in it.
     pub pid: i32,
     /// Another one, as soon as something was printed. Without spaces.
-    pub mark: String,
+    pub state: String,
+}
+
+impl PaneMark {
+    /// Whether another state is that of this very pane, in this life of the server.
+    pub fn is_same_pane(&self, state: &str) -> bool {
+        self.state.split('.').take(3).eq(state.split('.').take(3))
+    }
 }
 
 impl Server {
@@ -57,7 +64,8 @@ impl Server {
             // A linked window's panes come once for each of its places.
             if *alternate != b"1" && panes.iter().all(|known| known.id != id) {
                 let numbers = rest.iter().map(|field| text(field)).collect::<Vec<_>>().join(".");
-                panes.push(PaneMark { id, pid: number(own).unwrap_or(0), mark: format!("{pid}.{start_time}.{numbers}").replace(' ', "") });
+                let state = format!("{pid}.{start_time}.{id}.{numbers}").replace(' ', "");
+                panes.push(PaneMark { id, pid: number(own).unwrap_or(0), state });
             }
         }
         Ok((Generation { boot: process::boot_id(), pid, start_time, process_start: process::start_time(pid) }, panes))

@@ -1,7 +1,7 @@
 //! What panes showed comes back above their prompts, once, and drives no terminal.
 
 use serde_json::{Value, json};
-use sidecar::store::{KeptText, Store};
+use sidecar::store::{KeptText, Store, TextMark};
 
 use super::records::options;
 use super::stranger::supported_versions;
@@ -110,7 +110,7 @@ fn ten_thousand_lines_with_colours_and_wide_characters_come_back_bounded_and_onc
 }
 
 #[test]
-fn a_pane_is_asked_once_a_minute_and_only_if_something_was_printed() {
+fn a_pane_rests_the_longer_the_more_it_showed_and_is_asked_only_if_something_was_printed() {
     let world = world_that_keeps(100);
     world.tmux(["new-session", "-d", "-s", "work"]).ok();
     world.wait_recorded(&["work"]);
@@ -121,16 +121,52 @@ fn a_pane_is_asked_once_a_minute_and_only_if_something_was_printed() {
     world.round();
     assert_eq!(world.kept("work"), Some(first.clone()), "nothing was printed");
     let store = world.store_at();
-    let asked = store.text_mark(&world.pane_of("work")).unwrap().asked;
-    // A minute must pass from this one.
-    store.save_text(&store.lock_texts().unwrap(), &world.pane_of("work"), &first).unwrap();
+    let (asked, mark) = store.text_mark(&world.pane_of("work")).unwrap();
+    // With so many lines it rests for a minute.
+    let many = KeptText { mark: TextMark { lines: 10_000, ..mark }, ..first.clone() };
+    store.save_text(&store.lock_texts().unwrap(), &world.pane_of("work"), &many).unwrap();
     world.run_in("work", "echo sec''ond");
     world.wait_shown("work", "second");
     world.look();
-    assert_eq!(world.kept("work"), Some(first));
+    assert_eq!(world.kept("work"), Some(many));
     world.round();
     let second = world.kept("work").unwrap();
-    assert!(second.text.contains("second") && store.text_mark(&world.pane_of("work")).unwrap().asked > asked);
+    assert!(second.text.contains("second") && store.text_mark(&world.pane_of("work")).unwrap().0 > asked);
+    // Of a few lines there is nothing to wait for.
+    world.run_in("work", "echo thi''rd");
+    world.wait_shown("work", "third");
+    wait_or_tell(
+        || world.kept("work").unwrap().text,
+        || {
+            world.look();
+            world.kept("work").unwrap().text.contains("third").then_some(())
+        },
+    );
+}
+
+#[test]
+fn a_single_command_after_a_restore_is_kept_at_once_and_an_unused_prompt_is_not() {
+    let world = world_that_keeps(100);
+    world.tmux(["new-session", "-d", "-s", "work"]).ok();
+    world.wait_recorded(&["work"]);
+    world.run_in("work", "echo be''fore");
+    world.wait_shown("work", "before");
+    world.look_anew();
+    for round in ["one", "two"] {
+        let old = world.kept("work").unwrap().text;
+        world.crash_and_restore();
+        world.wait_shown("work", LINE);
+        wait_or_tell(|| world.screen("work"), || world.screen("work").trim_end().ends_with(['$', '#']).then_some(()));
+        // No time has passed since it was last asked: another life of the server is another pane.
+        world.look();
+        let kept = world.kept("work").unwrap();
+        assert_eq!((kept.text.as_str(), kept.mark.prompt), (old.as_str(), 1), "{round}");
+        world.run_in("work", &format!("echo aft''er-{round}"));
+        world.wait_shown("work", &format!("after-{round}"));
+        world.round();
+        assert_eq!(world.kept("work").unwrap().text.matches("before\n").count(), 1, "{round}");
+        assert!(world.kept("work").unwrap().text.contains(&format!("after-{round}")), "{round}");
+    }
 }
 
 #[test]
@@ -200,7 +236,7 @@ fn what_a_kept_text_holds_drives_no_terminal_and_a_command_waits_below_it() {
     );
     let store = world.store_at();
     for session in ["work", "waits"] {
-        let kept = KeptText { text: evil.clone(), taken: 1_700_000_000_000, mark: "x".into() };
+        let kept = KeptText { text: evil.clone(), taken: 1_700_000_000_000, mark: TextMark::default() };
         store.save_text(&store.lock_texts().unwrap(), &world.pane_of(session), &kept).unwrap();
     }
     world.crash_and_restore();
