@@ -111,6 +111,7 @@ impl Plugin<'_> {
             Err(failure) => return Err(self.unanswered(&failure)),
         };
         self.run(&Event::Look);
+        self.keep_texts(true);
         // The hooks would tell of its sessions that they were closed; of a single one that is believed, and it would not come back by itself.
         self.server.end(pid, &hooks::unset(), LIMIT).map_err(|failure| self.unanswered(&failure))?;
         process::wait_gone(&[pid], END_LIMIT);

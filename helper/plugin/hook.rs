@@ -119,13 +119,18 @@ impl Plugin<'_> {
         };
         // After the look, and in the timer's round alone: no hook waits for it.
         if matches!(event, Event::Look | Event::Tick { .. }) {
-            if let Err(error) = scrollback::take(self.server, self.store, self.config) {
-                self.store.log(Level::Warn, "scrollback", &error.message);
-            }
+            self.keep_texts(false);
         }
         if let Err(error) = result {
             let level = if matches!(error.code, "no_answer" | "other_server") { Level::Warn } else { Level::Error };
             self.store.log(level, &format!("hook {}", event.name()), &error.message);
+        }
+    }
+
+    /// Keeps what panes show, if the user wants that; `last` as in [`scrollback::take`].
+    pub(super) fn keep_texts(&self, last: bool) {
+        if let Err(error) = scrollback::take(self.server, self.store, self.config, last) {
+            self.store.log(Level::Warn, "scrollback", &error.message);
         }
     }
 

@@ -20,12 +20,12 @@ const PANES: usize = 32;
 const LINES: usize = 20_000;
 const LIMIT: Duration = Duration::from_secs(5);
 
-/// One round: the panes whose screen has changed, those that wait longest first. Drops what belongs to no record any more, and all of it
-/// where the user wants none.
+/// One round: the panes whose screen has changed, those that wait longest first; in the `last` one of a server all of them, however much they
+/// show. Drops what belongs to no record any more, and all of it where the user wants none.
 ///
 /// # Errors
 /// No answer, or a folder that can't be written; what was kept before is as it was then.
-pub fn take(server: &Server, store: &Store, config: &Config) -> Result<()> {
+pub fn take(server: &Server, store: &Store, config: &Config, last: bool) -> Result<()> {
     if config.scrollback == 0 {
         store.keep_texts(&|_| false);
         return Ok(());
@@ -48,20 +48,20 @@ pub fn take(server: &Server, store: &Store, config: &Config) -> Result<()> {
         if process::argv(pane.pid).is_some_and(|argv| is_starting(&argv)) {
             continue;
         }
-        let Some((asked, last)) = store.text_mark(id) else {
+        let Some((asked, known)) = store.text_mark(id) else {
             due.push((0, id, pane, None));
             continue;
         };
-        if !pane.is_same_pane(&last.state) {
+        if !pane.is_same_pane(&known.state) {
             due.push((0, id, pane, None));
-        } else if last.state != pane.state && is_over(asked, &last, now()) {
-            due.push((asked, id, pane, Some(last.prompt)));
+        } else if known.state != pane.state && (last || has_rested(asked, &known, now())) {
+            due.push((asked, id, pane, Some(known.prompt)));
         }
     }
     due.sort_by_key(|&(asked, ..)| asked);
     let mut lines_asked = 0;
-    for (_, id, pane, prompt) in due.into_iter().take(PANES) {
-        if lines_asked > LINES {
+    for (number, (_, id, pane, prompt)) in due.into_iter().enumerate() {
+        if !last && (number == PANES || lines_asked > LINES) {
             break;
         }
         let shown = server.pane_text(&generation, &pane.id, config.scrollback, LIMIT).map_err(unanswered)?;
@@ -82,8 +82,8 @@ pub fn take(server: &Server, store: &Store, config: &Config) -> Result<()> {
 }
 
 /// Whether a pane may be asked again. A time from the future was made by a clock that has been set back since.
-fn is_over(asked: EpochMs, last: &TextMark, now: EpochMs) -> bool {
-    let rest = EpochMs::try_from(last.lines).unwrap_or(EpochMs::MAX).saturating_mul(REST);
+fn has_rested(asked: EpochMs, known: &TextMark, now: EpochMs) -> bool {
+    let rest = EpochMs::try_from(known.lines).unwrap_or(EpochMs::MAX).saturating_mul(REST);
     asked > now || asked.saturating_add(rest) <= now
 }
 
@@ -93,7 +93,7 @@ mod tests {
 
     #[test]
     fn a_pane_rests_the_longer_the_more_it_shows() {
-        let over = |asked, lines, now| is_over(asked, &TextMark { lines, ..TextMark::default() }, now);
+        let over = |asked, lines, now| has_rested(asked, &TextMark { lines, ..TextMark::default() }, now);
         assert!(over(1000, 0, 1000) && over(1000, 100, 1600) && over(1000, 10_000, 61_000));
         assert!(!over(1000, 100, 1599) && !over(1000, 10_000, 60_999) && !over(1000, usize::MAX, 1_000_000));
         assert!(over(2000, 100, 1000), "the clock was set back");

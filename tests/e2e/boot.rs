@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use serde_json::{Value, json};
+use sidecar::store::{KeptText, Store, TextMark};
 
 use super::offer::dead;
 use super::records::{options, run};
@@ -88,6 +89,30 @@ fn what_died_comes_back_headless_once_with_the_environment_of_the_users_shell_an
         assert_eq!(world.sizes()["web"], world.live_sizes()["web"]);
         assert_eq!(world.show_all("list-panes", "#{session_name}").len(), 3);
     }
+}
+
+#[test]
+fn what_panes_show_at_the_stop_is_kept_however_short_ago_they_were_asked() {
+    let world = dead(&path_tmux(), &["api"], "set -g @sidecar-offer auto\n");
+    let folder = world.root().join("config/sidecar");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("config.json"), json!({ "restore": { "scrollback": 100 } }).to_string()).unwrap();
+    install(&world);
+    run_line(&world, "ExecStart", "/bin/sh").ok();
+    let pane = world.shell("api")["windows"][0]["panes"][0]["id"].as_str().unwrap().to_owned();
+    let store = Store::at(world.store().unwrap());
+    world.tmux(["send-keys", "-t", "=api:", "echo be''fore", "Enter"]).ok();
+    world.wait_shown("=api:", "before");
+    world.look();
+    // It rests for a minute now.
+    let text = wait_for("a text", || store.text(&pane));
+    let resting = KeptText { mark: TextMark { lines: 10_000, ..text.mark }, ..text };
+    store.save_text(&wait_for("the turn", || store.lock_texts().ok()), &pane, &resting).unwrap();
+    world.tmux(["send-keys", "-t", "=api:", "echo la''st", "Enter"]).ok();
+    world.wait_shown("=api:", "last");
+    run_line(&world, "ExecStop", "/bin/sh").ok();
+    let kept = store.text(&pane).unwrap().text;
+    assert!(kept.contains("before\n") && kept.contains("last\n"), "{kept}");
 }
 
 #[test]
