@@ -12,6 +12,8 @@ pub struct Takeover {
     pub ids: Vec<String>,
     /// Entries for the journal of the store that takes.
     pub journal: Vec<BindingEntry>,
+    /// The panes that come: their ids there, and here.
+    pub panes: Vec<(String, String)>,
     arriving: Vec<Shell>,
     leaving: Vec<String>,
 }
@@ -52,6 +54,7 @@ pub fn takeover(
         let arriving = fresh.arriving(shell, origin);
         let panes: HashMap<&str, &str> = shell.panes().zip(arriving.panes()).map(|(old, new)| (old.id.as_str(), new.id.as_str())).collect();
         takeover.journal.extend(reports.iter().filter_map(|report| entry(report, &arriving, panes.get(report.pane.as_str())?)));
+        takeover.panes.extend(panes.into_iter().map(|(there, here)| (there.to_owned(), here.to_owned())));
         takeover.ids.push(arriving.id.clone());
         takeover.arriving.push(arriving);
     }

@@ -102,6 +102,7 @@ impl Source {
         let (held_own, held_there) = if both[0].dir() == own.dir() { (first, second) } else { (second, first) };
         let (takeover, here, there) = self.read(own, selected)?;
         if takeover.brings_any() {
+            own.take_texts(&self.store, &takeover.panes);
             own.add_to_journal(&held_own, &takeover.journal)?;
             let mut state = here.state.clone();
             takeover.arrive(&mut state);

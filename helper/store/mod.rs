@@ -298,6 +298,19 @@ impl Store {
         texts::write(&self.dir, pane, kept, texts::MOST)
     }
 
+    /// Keeps also what panes of another store showed, by their ids there and here. One that can't be had is none.
+    pub fn take_texts(&self, there: &Self, panes: &[(String, String)]) {
+        // A round would drop what no record has yet.
+        let held = self.lock_texts();
+        for (theirs, ours) in panes {
+            let copied = there.text(theirs).map(|kept| texts::write(&self.dir, ours, &kept, texts::MOST));
+            if let Some(Err(error)) = copied {
+                self.log(Level::Warn, "takeover", &format!("what {ours} showed is not kept: {error}"));
+            }
+        }
+        drop(held);
+    }
+
     /// Drops what was kept of panes that are no longer known.
     pub fn keep_texts(&self, known: &dyn Fn(&str) -> bool) {
         texts::keep_only(&self.dir, known);

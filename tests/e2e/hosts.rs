@@ -6,8 +6,10 @@ use std::process::Stdio;
 use std::time::{Duration, SystemTime};
 
 use serde_json::{Value, json};
+use sidecar::store::{KeptText, Store, TextMark};
 
 use super::fake_agent::{FakeAgent, agents};
+use super::records::options;
 use super::support::{Said, World, assert_same, sidecar_path, wait_for};
 use super::verdicts::world;
 
@@ -218,6 +220,24 @@ fn from_a_dead_server_of_this_host_single_shells_are_taken_and_held_names_refuse
     world.tmux(["rename-session", "-t", "=web", "held"]).ok();
     assert_eq!(world.sidecar(["session", "restore"]).code, 0);
     assert_eq!(world.sessions(), ["api", "held", "log", "web"]);
+}
+
+#[test]
+fn what_panes_showed_comes_along() {
+    let world = World::bare();
+    world.configure(&options(0.2, 3600.0));
+    let folder = world.root().join("config/sidecar");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("config.json"), json!({ "restore": { "scrollback": 100 } }).to_string()).unwrap();
+    let (pid, two) = world.other_server("two", &["api"]);
+    let there = Store::at(world.state_root().join(&two));
+    let pane = world.records(&two)["shells"][0]["windows"][0]["panes"][0]["id"].as_str().unwrap().to_owned();
+    world.end(pid);
+    let text = KeptText { text: "make: done\n".into(), taken: 1_700_000_000_000, mark: TextMark::default() };
+    there.save_text(&there.lock_texts().unwrap(), &pane, &text).unwrap();
+    world.tmux(["new-session", "-d", "-s", "own"]).ok();
+    world.sidecar(["session", "restore", "--from", &two]).ok();
+    world.wait_shown("=api:", "make: done");
 }
 
 #[test]
