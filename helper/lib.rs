@@ -5,6 +5,7 @@
 
 pub mod agents;
 pub mod boot;
+pub mod child;
 pub mod cli;
 pub mod display;
 pub mod doctor;

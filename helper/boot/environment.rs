@@ -6,20 +6,21 @@
 )]
 
 use std::ffi::{OsStr, OsString};
-use std::io::Read;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::sync::mpsc;
+use std::process::Command;
 use std::time::Duration;
 
+use crate::child::{self, Kept};
 use crate::pane::{login_words, user_shell, widened_path};
 use crate::store::home;
 use crate::tmux::BOOT;
 
 /// How long start-up files may take.
 const LIMIT: Duration = Duration::from_secs(60);
+/// How much they may print: the environment comes behind it, and is no longer than what a program can be given.
+const KEPT: Kept = Kept { out: 64 << 20, err: 0 };
 
 /// What is true of one process only: the shell's own, the service manager's for this unit, and a terminal's.
 const NOT_THE_USERS: &[&str] = &[
@@ -86,37 +87,13 @@ fn read(login: &[OsString], helper: &str, socket: &Path) -> Result<Variables, St
     let mark = format!("<{:016x}>", getrandom::u64().map_err(|error| error.to_string())?);
     // Many start-up files start tmux, but not inside of it. In an interactive shell they do all that they do in a pane.
     let inside = [socket.as_os_str(), OsStr::new(",0,0")].into_iter().collect::<OsString>();
-    let mut child = Command::new(&login[0])
-        .args(&login[1..])
-        .args([helper, "boot", "environment", &mark])
-        .env("TMUX", inside)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .map_err(|error| error.to_string())?;
-    let (sender, receiver) = mpsc::channel();
-    let stdout = child.stdout.take();
-    let end = mark.clone().into_bytes();
-    std::thread::spawn(move || {
-        let mut said = Vec::new();
-        let mut buffer = [0; 8192];
-        // What they leave in the background may hold the pipe open for ever.
-        if let Some(mut stdout) = stdout {
-            while parse(&said, &end).is_none() {
-                match stdout.read(&mut buffer) {
-                    Ok(0) | Err(_) => break,
-                    Ok(read) => said.extend(&buffer[..read]),
-                }
-            }
-        }
-        let _ = sender.send(said);
-    });
-    let said = receiver.recv_timeout(LIMIT);
-    let _ = child.kill();
-    let _ = child.wait();
-    let said = said.map_err(|_| format!("its start-up files did not end within {} s", LIMIT.as_secs()))?;
-    parse(&said, mark.as_bytes()).ok_or_else(|| "its start-up files ended it, or became another program".to_owned())
+    let mut command = Command::new(&login[0]);
+    command.args(&login[1..]).args([helper, "boot", "environment", &mark]).env("TMUX", inside);
+    let ended = child::run(&mut command, None, KEPT, LIMIT).map_err(|error| error.to_string())?;
+    if ended.status.is_none() {
+        return Err(format!("its start-up files did not end within {} s", LIMIT.as_secs()));
+    }
+    parse(&ended.out, mark.as_bytes()).ok_or_else(|| "its start-up files ended it, or became another program".to_owned())
 }
 
 /// The variables between two marks.

@@ -2,9 +2,10 @@
 #![expect(clippy::disallowed_methods, reason = "this file runs what the user's PATH and shell hold, to see whether it runs")]
 
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::Command;
+use std::time::Duration;
 
+use crate::child::{self, Kept};
 use crate::pane::user_shell;
 
 /// Start-up files may take seconds.
@@ -12,12 +13,8 @@ const LIMIT: Duration = Duration::from_secs(10);
 
 /// The version that a helper tells.
 pub(super) fn version_of(helper: &Path) -> Option<String> {
-    let child = Command::new(helper).arg("--version").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
-    let mut child = child.ok()?;
-    let out = child.stdout.take();
-    // One line, which fits into the pipe.
-    ended_well(child).filter(|&well| well)?;
-    let text = std::io::read_to_string(std::io::Read::take(out?, 1000)).ok()?;
+    let said = child::run(Command::new(helper).arg("--version"), None, Kept { out: 1000, err: 0 }, LIMIT).ok()?;
+    let text = said.well().then(|| String::from_utf8(said.out).ok())??;
     Some(text.trim().strip_prefix("sidecar ")?.to_owned())
 }
 
@@ -35,7 +32,7 @@ pub(super) fn login_shell_finds(name: &str) -> Option<bool> {
         Err(_) => (Command::new("/usr/bin/env"), "-lc"),
     };
     command.arg(shell).arg(flags).arg(line).args(more).arg(name);
-    ended_well(quiet(&mut command)?)
+    ended_well(&mut command)
 }
 
 /// Whether a helper that the plugin built is of the present sources; `None` where there are none beside it.
@@ -46,25 +43,11 @@ pub(super) fn is_current(helper: &Path) -> Option<bool> {
         return None;
     }
     let line = ". \"$root/scripts/helper.sh\" && [ \"$(cat \"$built.stamp\")\" = \"$(stamp)\" ]";
-    ended_well(quiet(Command::new("/bin/sh").arg("-c").arg(line).env("root", root))?)
-}
-
-fn quiet(command: &mut Command) -> Option<Child> {
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().ok()
+    ended_well(Command::new("/bin/sh").arg("-c").arg(line).env("root", root))
 }
 
 /// Whether it ended with 0; `None` if it did not end in its time.
-fn ended_well(mut child: Child) -> Option<bool> {
-    let deadline = Instant::now() + LIMIT;
-    loop {
-        if let Ok(Some(status)) = child.try_wait() {
-            return Some(status.success());
-        }
-        if Instant::now() >= deadline {
-            let _ = child.kill();
-            let _ = child.wait();
-            return None;
-        }
-        std::thread::sleep(Duration::from_millis(5));
-    }
+fn ended_well(command: &mut Command) -> Option<bool> {
+    let ended = child::run(command, None, Kept { out: 0, err: 0 }, LIMIT).ok()?;
+    ended.status.map(|status| status.success())
 }

@@ -2,11 +2,10 @@
 #![expect(clippy::disallowed_methods, reason = "this is the one place that runs ssh")]
 
 use std::ffi::OsStr;
-use std::io::Read;
-use std::process::{Child, Command, Stdio};
-use std::sync::mpsc::{Receiver, channel};
-use std::time::{Duration, Instant};
+use std::process::Command;
+use std::time::Duration;
 
+use crate::child::{self, Kept};
 use crate::error::{Error, Result};
 
 /// What a host answered.
@@ -50,53 +49,31 @@ pub fn attached(host: &str, line: &OsStr, terminal: bool) -> Result<Option<i32>>
 /// # Errors
 /// There is no ssh.
 pub fn together(hosts: &[String], line: &OsStr, limit: Duration) -> Result<Vec<Answer>> {
-    let deadline = Instant::now() + limit;
-    let begun = hosts.iter().map(|host| Ok((host, Call::begin(ssh(false, host, line)?)))).collect::<Result<Vec<_>>>()?;
-    let answer = |(host, call): (&String, std::io::Result<Call>)| match call {
-        Ok(call) => call.end(host, deadline),
-        Err(error) => Answer { host: host.clone(), code: None, late: false, out: Vec::new(), err: format!("cannot run ssh: {error}") },
-    };
-    Ok(begun.into_iter().map(answer).collect())
+    let commands = hosts.iter().map(|host| ssh(false, host, line)).collect::<Result<Vec<_>>>()?;
+    let unanswered = |host: &String| Answer { host: host.clone(), code: None, late: false, out: Vec::new(), err: String::new() };
+    let mut answers: Vec<Answer> = hosts.iter().map(unanswered).collect();
+    std::thread::scope(|scope| {
+        for (answer, command) in answers.iter_mut().zip(commands) {
+            scope.spawn(move || answer.hear(command, limit));
+        }
+    });
+    Ok(answers)
 }
 
-/// A call on its way.
-struct Call {
-    child: Child,
-    out: Receiver<Vec<u8>>,
-    err: Receiver<Vec<u8>>,
-}
-
-impl Call {
-    fn begin(mut command: Command) -> std::io::Result<Self> {
+impl Answer {
+    fn hear(&mut self, mut command: Command, limit: Duration) {
         // Nobody can be asked by several at once: what ssh would ask on the terminal is answered by this with nothing.
         command.env("SSH_ASKPASS_REQUIRE", "force").env("SSH_ASKPASS", "false");
-        let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
-        let (out, err) = (read_all(child.stdout.take()), read_all(child.stderr.take()));
-        Ok(Self { child, out, err })
-    }
-
-    fn end(mut self, host: &str, deadline: Instant) -> Answer {
-        let left = || deadline.saturating_duration_since(Instant::now());
-        // Its output ends with it; a connection that ssh leaves to others may hold it open.
-        let (out, err) = (self.out.recv_timeout(left()), self.err.recv_timeout(left()));
-        let late = out.is_err() || err.is_err();
-        if late {
-            let _ = self.child.kill();
+        match child::run(&mut command, None, Kept::ALL, limit) {
+            Ok(ended) => {
+                self.code = ended.status.and_then(|status| status.code());
+                self.late = ended.status.is_none();
+                self.err = String::from_utf8_lossy(&ended.err).into_owned();
+                if !self.late {
+                    self.out = ended.out;
+                }
+            }
+            Err(error) => self.err = format!("cannot run ssh: {error}"),
         }
-        let code = self.child.wait().ok().and_then(|status| status.code()).filter(|_| !late);
-        let err = String::from_utf8_lossy(&err.unwrap_or_default()).into_owned();
-        Answer { host: host.to_owned(), code, late, out: out.unwrap_or_default(), err }
     }
-}
-
-fn read_all<R: Read + Send + 'static>(pipe: Option<R>) -> Receiver<Vec<u8>> {
-    let (sender, receiver) = channel();
-    std::thread::spawn(move || {
-        let mut bytes = Vec::new();
-        if let Some(mut pipe) = pipe {
-            let _ = pipe.read_to_end(&mut bytes);
-        }
-        let _ = sender.send(bytes);
-    });
-    receiver
 }

@@ -2,13 +2,14 @@
 #![expect(clippy::disallowed_methods, reason = "this room runs tmux")]
 
 use std::ffi::OsStr;
-use std::io::{BufRead, Read, Write};
+use std::io::{BufRead, Read};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use super::server::Server;
 use crate::agents::process;
+use crate::child::{self, Kept};
 use crate::model::Generation;
 
 /// What a tmux client printed.
@@ -138,37 +139,13 @@ impl Server {
     }
 
     pub(super) fn run(&self, args: &[&OsStr], input: Option<&[u8]>, limit: Duration) -> Result<Reply, Failure> {
-        let mut command = self.command(args)?;
-        if input.is_some() {
-            command.stdin(Stdio::piped());
-        }
-        let mut child = command.spawn().map_err(not_run)?;
-        let deadline = Instant::now() + limit;
-        let stdin = child.stdin.take();
-        let (sender, receiver) = mpsc::channel();
-        let readers = [read_all(child.stdout.take(), sender.clone(), Stream::Out), read_all(child.stderr.take(), sender, Stream::Err)];
-        if let (Some(mut stdin), Some(input)) = (stdin, input) {
-            // A client that ends early closes the pipe; its exit tells why.
-            let input = input.to_vec();
-            std::thread::spawn(move || stdin.write_all(&input));
-        }
-        let (mut out, mut err) = (Vec::new(), Vec::new());
-        for _ in &readers {
-            match receiver.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
-                Ok((Stream::Out, bytes)) => out = bytes,
-                Ok((Stream::Err, bytes)) => err = bytes,
-                Err(_) => {
-                    end(&mut child);
-                    return Err(Failure::Timeout);
-                }
-            }
-        }
-        let status = child.wait().map_err(|error| Failure::Other(format!("cannot wait for tmux: {error}")))?;
-        let stderr = String::from_utf8_lossy(&err).trim().to_owned();
-        if !status.success() && out.is_empty() && is_no_server(&stderr) {
+        let ended = child::run(&mut self.command(args)?, input, Kept::ALL, limit).map_err(not_run)?;
+        let Some(status) = ended.status else { return Err(Failure::Timeout) };
+        let stderr = String::from_utf8_lossy(&ended.err).trim().to_owned();
+        if !status.success() && ended.out.is_empty() && is_no_server(&stderr) {
             return Err(Failure::NoServer);
         }
-        Ok(Reply { stdout: out, stderr, ok: status.success() })
+        Ok(Reply { stdout: ended.out, stderr, ok: status.success() })
     }
 }
 
@@ -206,26 +183,6 @@ fn is_no_server(stderr: &str) -> bool {
     stderr.starts_with("no server running")
         || (stderr.starts_with("error connecting to")
             && (stderr.ends_with("(No such file or directory)") || stderr.ends_with("(Connection refused)")))
-}
-
-enum Stream {
-    Out,
-    Err,
-}
-
-fn read_all<R: Read + Send + 'static>(
-    pipe: Option<R>,
-    sender: mpsc::Sender<(Stream, Vec<u8>)>,
-    stream: Stream,
-) -> std::thread::JoinHandle<()> {
-    std::thread::spawn(move || {
-        let mut bytes = Vec::new();
-        if let Some(mut pipe) = pipe {
-            // What came before a read error is short, and a short answer is told by its missing end.
-            let _ = pipe.read_to_end(&mut bytes);
-        }
-        let _ = sender.send((stream, bytes));
-    })
 }
 
 fn end(child: &mut Child) {

@@ -1,11 +1,12 @@
 //! Has the living service manager follow the files.
-#![expect(clippy::disallowed_methods, reason = "this file runs systemctl and launchctl, and waits for them")]
+#![expect(clippy::disallowed_methods, reason = "this file runs systemctl and launchctl")]
 
 use std::path::Path;
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::Command;
+use std::time::Duration;
 
 use super::System;
+use crate::child::{self, Kept};
 
 /// How long it may take to answer.
 const LIMIT: Duration = Duration::from_secs(10);
@@ -117,36 +118,16 @@ fn launchctl(words: &[&str]) -> Done {
 fn run(program: &str, words: &[&str]) -> std::result::Result<String, Unreachable> {
     let failed = |why: &str| Err(Unreachable(format!("{program} {}: {why}", words.join(" "))));
     let Ok(path) = which::which(program) else { return failed("there is no such program") };
-    let spawned = Command::new(path).args(words).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
-    let mut child = match spawned {
-        Ok(child) => child,
+    let ended = match child::run(Command::new(path).args(words), None, Kept { out: 4096, err: 4096 }, LIMIT) {
+        Ok(ended) => ended,
         Err(error) => return failed(&error.to_string()),
     };
-    let deadline = Instant::now() + LIMIT;
-    loop {
-        match child.try_wait() {
-            Ok(Some(status)) if status.success() => return Ok(said(child.stdout.take())),
-            Ok(Some(status)) => {
-                let said = said(child.stderr.take());
-                let first = said.lines().next().map_or_else(|| status.to_string(), str::to_owned);
-                return failed(&first);
-            }
-            Ok(None) if Instant::now() < deadline => std::thread::sleep(Duration::from_millis(10)),
-            Ok(None) => {
-                let _ = child.kill();
-                let _ = child.wait();
-                return failed("it did not end");
-            }
-            Err(error) => return failed(&error.to_string()),
+    match ended.status {
+        Some(status) if status.success() => Ok(String::from_utf8_lossy(&ended.out).into_owned()),
+        Some(status) => {
+            let said = String::from_utf8_lossy(&ended.err);
+            failed(&said.lines().next().map_or_else(|| status.to_string(), str::to_owned))
         }
+        None => failed("it did not end"),
     }
-}
-
-/// The first of what an ended program printed.
-fn said(from: Option<impl std::io::Read>) -> String {
-    let mut said = Vec::new();
-    if let Some(from) = from {
-        let _ = std::io::Read::read_to_end(&mut std::io::Read::take(from, 4096), &mut said);
-    }
-    String::from_utf8_lossy(&said).into_owned()
 }
