@@ -1,9 +1,6 @@
 //! The environment of the user's login shell, for a server that no shell starts. Service managers know neither the PATH nor the
 //! variables that the user's start-up files set, and every pane of the server would lack them.
-#![expect(
-    clippy::disallowed_methods,
-    reason = "this file runs the user's login shell, and becomes this program again with its environment"
-)]
+#![expect(clippy::disallowed_methods, reason = "this file becomes this program again, with the environment of the user's login shell")]
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -13,7 +10,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use crate::child::{self, Kept};
-use crate::pane::{login_words, user_shell, widened_path};
+use crate::pane::{login_shell, user_shell, widened_path};
 use crate::store::home;
 use crate::tmux::BOOT;
 
@@ -52,20 +49,13 @@ type Variables = Vec<(OsString, OsString)>;
 /// Becomes this program with these words, in the user's environment. Comes back only if that failed, with the reason. `socket` is that of the
 /// server which is to be started, and `tmux` the client for it, as the unit finds it; `note` is told what a person should know.
 pub fn become_users(helper: &str, words: &[OsString], socket: &Path, tmux: Option<&Path>, note: &dyn Fn(&str)) -> std::io::Error {
-    let shell = user_shell();
     let own: Variables = std::env::vars_os().collect();
-    let read = login_words(&shell).map(|login| read(&login, helper, socket));
-    let variables = match read {
-        Some(Ok(read)) => merged(read, &own),
-        Some(Err(why)) => {
-            note(&format!(
-                "{} gave no environment ({why}): the server starts with the service manager's, and a wider PATH",
-                shell.display()
-            ));
-            merged(widened(own.clone()), &own)
-        }
-        None => merged(widened(own.clone()), &own),
-    };
+    let read = read(helper, socket).unwrap_or_else(|why| {
+        let shell = user_shell();
+        note(&format!("{} gave no environment ({why}): the server starts with the service manager's, and a wider PATH", shell.display()));
+        None
+    });
+    let variables = merged(read.unwrap_or_else(|| widened(own.clone())), &own);
     let variables = finding(variables, tmux.and_then(Path::parent));
     let mut command = Command::new(helper);
     command.args(words).env_clear().envs(variables).env(BOOT, socket).current_dir(home().unwrap_or_else(|_| "/".into()));
@@ -82,18 +72,17 @@ pub fn print(mark: &str) -> std::io::Result<()> {
     std::io::Write::write_all(&mut std::io::stdout().lock(), &out)
 }
 
-/// The environment that the login shell of these words makes.
-fn read(login: &[OsString], helper: &str, socket: &Path) -> Result<Variables, String> {
+/// The environment that the user's login shell makes; `None` for one that is not known.
+fn read(helper: &str, socket: &Path) -> Result<Option<Variables>, String> {
     let mark = format!("<{:016x}>", getrandom::u64().map_err(|error| error.to_string())?);
+    let Some(mut shell) = login_shell(&[helper, "boot", "environment", &mark]) else { return Ok(None) };
     // Many start-up files start tmux, but not inside of it. In an interactive shell they do all that they do in a pane.
     let inside = [socket.as_os_str(), OsStr::new(",0,0")].into_iter().collect::<OsString>();
-    let mut command = Command::new(&login[0]);
-    command.args(&login[1..]).args([helper, "boot", "environment", &mark]).env("TMUX", inside);
-    let ended = child::run(&mut command, None, KEPT, LIMIT).map_err(|error| error.to_string())?;
+    let ended = child::run(shell.env("TMUX", inside), None, KEPT, LIMIT).map_err(|error| error.to_string())?;
     if ended.status.is_none() {
         return Err(format!("its start-up files did not end within {} s", LIMIT.as_secs()));
     }
-    parse(&ended.out, mark.as_bytes()).ok_or_else(|| "its start-up files ended it, or became another program".to_owned())
+    parse(&ended.out, mark.as_bytes()).map(Some).ok_or_else(|| "its start-up files ended it, or became another program".to_owned())
 }
 
 /// The variables between two marks.

@@ -6,7 +6,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use crate::child::{self, Kept};
-use crate::pane::user_shell;
+use crate::pane::login_shell;
 
 /// Start-up files may take seconds.
 const LIMIT: Duration = Duration::from_secs(10);
@@ -20,19 +20,8 @@ pub(super) fn version_of(helper: &Path) -> Option<String> {
 
 /// Whether the user's login shell finds a program; `None` if it can't be asked.
 pub(super) fn login_shell_finds(name: &str) -> Option<bool> {
-    let shell = user_shell();
-    let (line, more): (_, &[&str]) = match shell.file_name()?.to_str()? {
-        "bash" | "zsh" | "dash" | "sh" => ("command -v -- \"$1\"", &["sidecar"]),
-        "fish" => ("command -v $argv", &[]),
-        _ => return None,
-    };
-    // An interactive shell without `setsid` would take the terminal, and might not give it back.
-    let (mut command, flags) = match which::which("setsid") {
-        Ok(setsid) => (Command::new(setsid), "-lic"),
-        Err(_) => (Command::new("/usr/bin/env"), "-lc"),
-    };
-    command.arg(shell).arg(flags).arg(line).args(more).arg(name);
-    ended_well(&mut command)
+    // As a resume looks for it.
+    ended_well(&mut login_shell(&["/bin/sh", "-c", "command -v -- \"$1\"", "sh", name])?)
 }
 
 /// Whether a helper that the plugin built is of the present sources; `None` where there are none beside it.

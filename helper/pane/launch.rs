@@ -6,6 +6,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use super::login;
 use crate::tmux::OWN_SHELL;
 
 /// A program to run in the pane that this process runs in.
@@ -26,10 +27,6 @@ pub struct Launch {
     /// Whether this process is a command of the user's shell, whose environment is the right one.
     pub typed: bool,
 }
-
-/// The login shell reads the user's start-up files and becomes the next one. Its words are its parameters, never its text.
-const POSIX_LINE: &str = "exec \"$@\"";
-const FISH_LINE: &str = "exec $argv";
 
 /// What `/bin/sh` runs then: `$1` is the helper, `$2` the directory, `$3` the program to look for, `$4` its executable if that is
 /// not found, `$5` the pane whose conversation it resumes; the rest is what to run.
@@ -72,7 +69,7 @@ impl Launch {
         let login: Vec<OsString> = if self.typed {
             Vec::new()
         } else {
-            login_words(shell)
+            login::in_pane(shell)
                 .unwrap_or_else(|| vec!["env".into(), [OsStr::new("PATH="), &widened_path(std::env::var_os("PATH"))].into_iter().collect()])
         };
         let program = self.words.first().map(OsString::as_os_str).unwrap_or_default();
@@ -116,15 +113,6 @@ impl Launch {
         }
         let argv = self.argv(shell, helper);
         Command::new(&argv[0]).args(&argv[1..]).exec()
-    }
-}
-
-/// The words by which a login shell reads its start-up files and becomes the words behind them; `None` for one that is not known.
-pub fn login_words(shell: &Path) -> Option<Vec<OsString>> {
-    match shell.file_name().and_then(OsStr::to_str).unwrap_or_default() {
-        "bash" | "zsh" | "dash" | "sh" => Some(vec![shell.into(), "-lic".into(), POSIX_LINE.into(), OWN_SHELL.into()]),
-        "fish" => Some(vec![shell.into(), "-lic".into(), FISH_LINE.into()]),
-        _ => None,
     }
 }
 

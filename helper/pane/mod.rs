@@ -4,12 +4,14 @@
 #![expect(clippy::disallowed_methods, reason = "this room becomes other programs")]
 
 mod launch;
+mod login;
 mod prompt;
 mod resume;
 mod shell;
 mod start;
 
-pub use launch::{Launch, login_words, widened_path};
+pub use launch::{Launch, widened_path};
+pub use login::login_shell;
 pub use resume::resume;
 pub use shell::{is_panes_own, leave_shell, user_shell};
 pub use start::{ended, start};
