@@ -77,24 +77,27 @@ impl Plugin<'_> {
     /// Waits for the automatic restore, or makes it where nobody has begun one yet; the offer's state sees to it that it is one. The plugin need
     /// not be loaded for it, or may come late.
     fn settle(&self) -> Result<()> {
-        let deadline = Instant::now() + RESTORE_LIMIT;
-        loop {
-            let now = situation(self.server, self.store, self.config)?;
-            let Some(seen) = &now.seen else { return Err(Error::failed("no_answer", "the server does not answer")) };
-            match seen.settings.offered {
-                Offer::Pending | Offer::Done => return Ok(()),
-                Offer::Undecided => {
-                    let restorable = offer::restorable(&now.state, &seen.generation, &|path| path.is_dir());
-                    let next = offer::wanted(seen, self.config, restorable);
-                    if next != offer::Next::Restore {
-                        return Ok(());
-                    }
-                    self.go_on(next)?;
+        if comes_true(RESTORE_LIMIT, &mut || self.is_settled())? {
+            return Ok(());
+        }
+        Err(Error::failed("restore_too_long", "the automatic restore did not end in time"))
+    }
+
+    fn is_settled(&self) -> Result<bool> {
+        let now = situation(self.server, self.store, self.config)?;
+        let Some(seen) = &now.seen else { return Err(Error::failed("no_answer", "the server does not answer")) };
+        match seen.settings.offered {
+            Offer::Pending | Offer::Done => Ok(true),
+            Offer::Restoring => Ok(false),
+            Offer::Undecided => {
+                let restorable = offer::restorable(&now.state, &seen.generation, &|path| path.is_dir());
+                let next = offer::wanted(seen, self.config, restorable);
+                if next != offer::Next::Restore {
+                    return Ok(true);
                 }
-                Offer::Restoring if Instant::now() > deadline => {
-                    return Err(Error::failed("restore_too_long", "the automatic restore did not end in time"));
-                }
-                Offer::Restoring => std::thread::sleep(ROUND),
+                // It may be somebody else's by now: the next round tells.
+                self.go_on(next)?;
+                Ok(false)
             }
         }
     }
@@ -116,5 +119,41 @@ impl Plugin<'_> {
         self.server.end(pid, &hooks::unset(), LIMIT).map_err(|failure| self.unanswered(&failure))?;
         process::wait_gone(&[pid], END_LIMIT);
         Ok(Some(pid))
+    }
+}
+
+/// Asks again and again, for at most `limit`, whether something is so; an error ends it.
+fn comes_true(limit: Duration, is_so: &mut dyn FnMut() -> Result<bool>) -> Result<bool> {
+    let deadline = Instant::now() + limit;
+    loop {
+        if is_so()? {
+            return Ok(true);
+        }
+        if Instant::now() > deadline {
+            return Ok(false);
+        }
+        std::thread::sleep(ROUND);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_never_comes_true_is_asked_at_times_and_given_up() {
+        let mut asked = 0;
+        let limit = ROUND * 3;
+        assert!(
+            !comes_true(limit, &mut || {
+                asked += 1;
+                Ok(false)
+            })
+            .unwrap()
+        );
+        assert!((2..=5).contains(&asked), "{asked}");
+        // The last answer counts, however long it took.
+        assert!(comes_true(Duration::ZERO, &mut || Ok(true)).unwrap());
+        assert!(comes_true(limit, &mut || Err(Error::failed("x", "x"))).is_err());
     }
 }
