@@ -7,9 +7,11 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::args::Cli;
+use super::hosts_table::Table;
 use super::output::{pad, print, print_error, print_json, shown, widest};
 use crate::error::{Error, Exit, Result};
 use crate::hosts::{Answer, attached, is_host, remote_line, remote_words, together};
+use crate::record::now;
 
 pub(super) fn run(cli: &Cli) -> Result<ExitCode> {
     let usage = |message: String| Error::failed("usage", message).exit(Exit::Usage);
@@ -27,18 +29,24 @@ pub(super) fn run(cli: &Cli) -> Result<ExitCode> {
             hosts.push(host.clone());
         }
     }
-    let (json, line) = (cli.command.wants_json(), remote_line(&remote_words(std::env::args_os().skip(1))));
+    let json = cli.command.wants_json();
+    let mut words = remote_words(std::env::args_os().skip(1));
     if let [host] = hosts.as_slice() {
         let terminal = !json && std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
-        let code = attached(host, &line, terminal)?;
+        let code = attached(host, &remote_line(&words), terminal)?;
         // Whatever went wrong has been said, but for what ssh and shells leave to their codes.
         return match exit_of(code) {
             Some(code) => Ok(ExitCode::from(code)),
             None => Err(failure(host, code, false, "")),
         };
     }
-    let answers = together(&hosts, &line, Duration::from_secs(cli.host_timeout))?;
-    if json {
+    // The columns of one table can be made only of documents.
+    let table = Table::of(&cli.command);
+    words.extend(table.map(|_| "--json".into()));
+    let answers = together(&hosts, &remote_line(&words), Duration::from_secs(cli.host_timeout))?;
+    if let Some(table) = table {
+        print_table(table, &answers);
+    } else if json {
         let rows: Vec<Value> = answers.iter().map(row_json).collect();
         print_json(&json!({ "schemaVersion": 1, "hosts": rows }));
     } else {
@@ -47,7 +55,28 @@ pub(super) fn run(cli: &Cli) -> Result<ExitCode> {
             tell_errors(answer);
         }
     }
-    Ok(ExitCode::from(answers.iter().map(code_of).fold(0, worse)))
+    let is_answered = |answer: &Answer| !(json || table.is_some()) || document(answer).is_some();
+    let code = |answer: &Answer| if is_answered(answer) { code_of(answer) } else { code_of(answer).max(1) };
+    Ok(ExitCode::from(answers.iter().map(code).fold(0, worse)))
+}
+
+/// Prints the table, and what is to be said of each host besides.
+fn print_table(table: Table, answers: &[Answer]) {
+    let mut documents = Vec::new();
+    for answer in answers {
+        match document(answer) {
+            Some(document) => documents.push((answer.host.as_str(), document)),
+            None if exit_of(answer.code) == Some(0) => print_error(&no_document(answer), false),
+            None => tell_errors(answer),
+        }
+    }
+    print(&table.text(&documents, now()));
+    for (host, document) in &documents {
+        let notices = document["notices"].as_array().into_iter().flatten().chain([&document["server"]["detail"]]);
+        for notice in notices.filter_map(Value::as_str) {
+            eprintln!("{host}: {}", shown(notice));
+        }
+    }
 }
 
 /// The exit code of a command of ours; `None` for those of ssh (255) and of shells.
@@ -77,12 +106,22 @@ fn failure(host: &str, code: Option<i32>, late: bool, said: &str) -> Error {
     }
 }
 
+/// What a command that ran has printed, where that is a document.
+fn document(answer: &Answer) -> Option<Value> {
+    exit_of(answer.code)?;
+    serde_json::from_slice(&answer.out).ok()
+}
+
 fn row_json(answer: &Answer) -> Value {
     let code = code_of(answer);
-    if let (Some(_), Ok(document)) = (exit_of(answer.code), serde_json::from_slice::<Value>(&answer.out)) {
+    if let Some(document) = document(answer) {
         return json!({ "host": answer.host, "exit": code, "document": document });
     }
     json!({ "host": answer.host, "exit": code, "error": error_of(answer) })
+}
+
+fn no_document(answer: &Answer) -> Error {
+    Error::failed("no_document", format!("{} answered with no document: {}", answer.host, answer.err.trim()))
 }
 
 /// The command's own error, else what kept it from running.
@@ -90,7 +129,7 @@ fn error_of(answer: &Answer) -> Value {
     let told = answer.err.lines().rev().find_map(|line| Some(serde_json::from_str::<Value>(line).ok()?.get("error")?.clone()));
     told.unwrap_or_else(|| {
         let error = match exit_of(answer.code) {
-            Some(_) => Error::failed("no_document", format!("{} answered with no document: {}", answer.host, answer.err.trim())),
+            Some(_) => no_document(answer),
             None => failure(&answer.host, answer.code, answer.late, &answer.err),
         };
         json!({ "code": error.code, "message": error.message, "hint": error.hint })

@@ -9,6 +9,7 @@ mod completions;
 mod doctor;
 mod hook;
 mod hosts;
+mod hosts_table;
 mod import;
 mod job;
 mod list;

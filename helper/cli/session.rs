@@ -70,6 +70,7 @@ fn step_json(step: &Step) -> serde_json::Value {
         "action": step.action.word(),
         "reason": step.reason,
         "detail": step.detail,
+        "note": step.note,
         "policy": step.policy.word(),
         "windows": step.windows,
         "panes": step.panes,

@@ -229,10 +229,21 @@ fn several_hosts_are_asked_at_once_and_those_that_fail_keep_no_other_from_being_
     assert_eq!(hosts[0]["document"]["schemaVersion"], 1);
     assert!(hosts[1]["error"]["message"].as_str().unwrap().contains("Connection refused"), "{document}");
 
-    let said = ssh.run(&["--host", "web", "--host", "down", "shell", "list", "--all"]);
-    assert_eq!(said.code, 1);
-    assert!(said.out.lines().all(|line| line.starts_with("web ")) && !said.out.is_empty(), "{said:?}");
-    assert!(said.err.contains("down"), "{said:?}");
+    // One table: what has columns is aligned over all hosts.
+    world.tmux(["new-session", "-d", "-s", "a long name"]).ok();
+    Said::of(&world.command(sidecar_path()).env("SIDECAR_HOST_ID", "web").args(["hook", "tick"]).output().unwrap()).ok();
+    for (words, state) in [(&["session", "status"][..], "reattach"), (&["shell", "list", "--all"], "live")] {
+        let said = ssh.run(&[&["--host", "web", "--host", "down", "--host", "elsewhere"], words].concat());
+        assert_eq!(said.code, 1);
+        let lines: Vec<&str> = said.out.lines().collect();
+        assert_eq!((lines.len(), lines[2]), (3, "elsewhere   (no shells)"), "{said:?}");
+        assert!(lines[..2].iter().all(|line| line.starts_with("web         a") && line.find(state) == lines[0].find(state)), "{said:?}");
+        assert!(said.err.contains("Connection refused") && said.err.contains("ssh to down"), "{said:?}");
+    }
+    // Other answers come line by line, each behind its host.
+    let said = ssh.run(&["--host", "web", "--host", "elsewhere", "snapshot", "list"]);
+    assert_eq!(said.code, 0);
+    assert_eq!(said.out.lines().map(|line| &line[..12]).collect::<Vec<_>>(), ["web         ", "elsewhere   "], "{said:?}");
 
     // What a command itself refuses: the worst of the codes, and its own error.
     let said = ssh.run(&["--host", "web", "--host", "api", "shell", "forget", "nobody", "--json"]);
