@@ -16,6 +16,13 @@ const RESTORE_LIMIT: Duration = Duration::from_secs(120);
 /// A server looks four times a minute; one of another machine whose last look is younger lives, as far as can be told from here.
 const LOOKS: u64 = 120_000;
 
+/// Whether a store is meant by the words that people have for its host and its server.
+fn is_called(store: &Store, name: &str) -> bool {
+    let Some((host, server)) = name.rsplit_once('/') else { return false };
+    let of_host = || store.host_key() == host || store.load().is_ok_and(|loaded| loaded.state.host_name.as_deref() == Some(host));
+    (store.server_name() == server || store.name().ends_with(&format!("/{server}"))) && of_host()
+}
+
 /// A store that is not that of the server of this call.
 pub struct Source {
     store: Store,
@@ -25,16 +32,23 @@ pub struct Source {
 }
 
 impl Source {
-    /// The store of this name, `HOST/SERVER`, exactly.
+    /// The store of this name: `HOST/SERVER` as [`Store::name`] has it, or the host's own name and that of the socket, where these mean one.
     ///
     /// # Errors
-    /// There is none (exit 3), or it is that of the server that would take from it (exit 2).
+    /// There is none, or several (exit 3), or it is that of the server that would take from it (exit 2).
     pub fn named(name: &str, own: &Store, config: &Config) -> Result<Self> {
         let all = Store::all()?;
-        let Some(store) = all.iter().find(|store| store.name() == name) else {
-            let others: Vec<String> = all.iter().filter(|store| store.name() != own.name()).map(Store::name).collect();
+        let exact = all.iter().find(|store| store.name() == name);
+        let meant: Vec<&Store> = exact.map_or_else(|| all.iter().filter(|store| is_called(store, name)).collect(), |store| vec![store]);
+        let [store] = meant[..] else {
+            let why = match meant.len() {
+                0 => format!("no server is recorded as '{name}'"),
+                number => format!("'{name}' means {number} servers"),
+            };
+            let others = if meant.is_empty() { all.iter().collect() } else { meant };
+            let others: Vec<String> = others.into_iter().map(Store::name).filter(|other| *other != own.name()).collect();
             let hint = if others.is_empty() { "there is no other one".to_owned() } else { format!("these are: {}", others.join(", ")) };
-            return Err(Error::failed("no_such_store", format!("no server is recorded as '{name}', which is to be the whole of its name"))
+            return Err(Error::failed("no_such_store", why)
                 .exit(Exit::NoTarget)
                 .hint(format!("{hint}; `session status --all-servers` shows them")));
         };

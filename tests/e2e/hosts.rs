@@ -204,6 +204,25 @@ fn from_a_dead_server_of_this_host_single_shells_are_taken_and_held_names_refuse
     assert!(alive.err.contains("its server lives (pid"), "{alive:?}");
     world.end(pid);
 
+    // By the words that people have for it, where they mean one.
+    let named = |name: &str| world.sidecar(["session", "restore", "--dry-run", "--shell", "api", "--from", name]);
+    let machine = world.records(&two)["hostName"].as_str().unwrap().to_owned();
+    let (key, server) = two.split_once('/').unwrap();
+    for name in [format!("{machine}/two"), format!("{machine}/{server}"), format!("{key}/two")] {
+        assert_eq!(named(&name).code, 0, "{name}: {:?}", named(&name));
+    }
+    for name in ["two", "/two", "elsewhere/two", &format!("{machine}/tw"), &format!("{machine}/two-"), &format!("{machine}/")] {
+        let said = named(name);
+        assert!(said.code == 3 && said.err.contains(&two), "{name}: {said:?}");
+    }
+    let twin = world.state_root().join(key).join("two-0123456789abcdef");
+    std::fs::create_dir(&twin).unwrap();
+    let records = world.state_root().join(&two).join("shells.json");
+    std::fs::copy(records, twin.join("shells.json")).unwrap();
+    let said = named(&format!("{machine}/two"));
+    assert!(said.code == 3 && said.err.contains("means 2 servers") && said.err.contains(&two), "{said:?}");
+    std::fs::remove_dir_all(twin).unwrap();
+
     let said = restore(&["--shell", "api", "--json"]);
     assert_eq!(said.code, 0, "{said:?}");
     assert_eq!(world.sessions(), ["api", "web"]);
