@@ -2,117 +2,12 @@
 
 use serde_json::Value;
 
-use super::agents::Agents;
+use super::agents_world::Agents;
 use super::support::{World, is_alive, sidecar_path, wait_for, wait_or_tell};
-
-impl Agents {
-    /// A world that is recorded, with a grace of half a second.
-    pub fn recorded() -> Self {
-        let world = World::bare();
-        // A login shell may ask and set what it likes.
-        world.configure("set -g @sidecar-grace 0.5\nset -g @sidecar-interval 0.5\nset -g default-command /bin/sh\n");
-        Self::in_world(world)
-    }
-
-    /// Runs a line in the shell of a new session of this name.
-    pub fn run(&self, session: &str, line: &str) {
-        let mut args: Vec<String> = ["new-session", "-d", "-x", "140", "-y", "45", "-s", session, "-c"].map(str::to_owned).to_vec();
-        args.push(self.work.display().to_string());
-        for (name, value) in self.variables() {
-            // A pane's PATH is that of the client that made it.
-            let name = if name == "PATH" { "AGENTS" } else { name };
-            args.extend(["-e".to_owned(), format!("{name}={value}")]);
-        }
-        self.world.tmux(args).ok();
-        wait_for("a prompt", || (!self.screen(session).trim().is_empty()).then_some(()));
-        // A Ctrl-D that comes when the agent has ended already must not end the shell, and its session.
-        self.type_line(session, &format!("set -o ignoreeof; PATH=$AGENTS; {line}"));
-    }
-
-    pub fn type_line(&self, session: &str, line: &str) {
-        self.world.tmux(["send-keys", "-t", &format!("={session}:"), "-l", line]).ok();
-        self.world.tmux(["send-keys", "-t", &format!("={session}:"), "Enter"]).ok();
-    }
-
-    /// The record of a session's pane.
-    pub fn pane(&self, session: &str) -> Value {
-        let state = self.world.state();
-        let shell = state["shells"].as_array().into_iter().flatten().find(|shell| shell["session"] == session);
-        shell.map_or(Value::Null, |shell| shell["windows"][0]["panes"][0].clone())
-    }
-
-    /// Waits for a binding of this session's pane, and gives it.
-    #[track_caller]
-    pub fn wait_bound(&self, session: &str, what: &str, fits: impl Fn(&Value) -> bool) -> Value {
-        let told = || {
-            let lines: Vec<String> = self.world.log().lines().filter(|line| line.contains("report")).map(str::to_owned).collect();
-            format!("{what} in {session}: {:#}\n{}\n{}", self.pane(session), lines.join("\n"), self.screen(session))
-        };
-        wait_or_tell(told, || Some(self.pane(session)["agent"].clone()).filter(|agent| agent["id"].is_string() && fits(agent)))
-    }
-
-    /// Waits until a pane's binding has an end for this reason.
-    #[track_caller]
-    pub fn wait_ended(&self, session: &str, reason: &str) {
-        self.wait_bound(session, reason, |agent| agent["ended"]["reason"] == reason);
-    }
-
-    /// Starts Claude Code and sends a first prompt; gives the conversation's id.
-    #[track_caller]
-    pub fn talk(&self, session: &str, program: &str, prompt: &str) -> String {
-        self.run(session, &format!("{program} '{prompt}'"));
-        self.wait_shown(session, &format!("ACK 1: {prompt}"));
-        id_of(&self.wait_bound(session, "a prompted conversation", |agent| agent["prompted"] == true))
-    }
-
-    /// The process that a pane is bound to.
-    pub fn bound_pid(&self, session: &str) -> i32 {
-        i32::try_from(self.pane(session)["agent"]["process"]["pid"].as_i64().unwrap()).unwrap()
-    }
-
-    /// Ends a pane's agent alone, by SIGKILL.
-    #[track_caller]
-    pub fn kill_agent(&self, session: &str) {
-        let pid = self.bound_pid(session);
-        self.world.signal(pid, "KILL");
-        self.world.wait_gone(pid);
-    }
-
-    /// Waits until this is the reason of the verdict on a session's only agent.
-    #[track_caller]
-    pub fn wait_verdict(&self, session: &str, reason: &str) {
-        let told = || format!("{reason}: {:?} {:#}\n{}", self.world.agent_verdict(session), self.pane(session), self.screen(session));
-        wait_or_tell(told, || (self.world.agent_verdict(session).1 == reason).then_some(()));
-    }
-
-    /// Types a command of the agent's and presses Enter until its screen shows that it was carried out.
-    #[track_caller]
-    pub fn command(&self, session: &str, command: &str, done: impl Fn(&str) -> bool) {
-        self.world.tmux(["send-keys", "-t", &format!("={session}:"), "-l", command]).ok();
-        self.wait_shown(session, command);
-        self.press_until(session, "Enter", command, || done(&self.screen(session)).then_some(()));
-    }
-
-    pub fn said_in_the_log(&self, text: &str) -> bool {
-        self.world.log().contains(text)
-    }
-
-    /// The entries of the journal about conversations.
-    pub fn changes(&self) -> Vec<String> {
-        let journal = std::fs::read_to_string(self.world.store().unwrap().join("journal.jsonl")).unwrap_or_default();
-        let entries = journal.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-        entries.filter_map(|entry| entry["what"].as_str().map(str::to_owned)).collect()
-    }
-}
-
-pub fn id_of(binding: &Value) -> String {
-    binding["id"].as_str().unwrap().to_owned()
-}
 
 #[test]
 fn three_agents_in_one_directory_are_told_apart_and_each_ends_in_its_own_way() {
-    let agents = Agents::recorded();
-    agents.sidecar(&["agent", "integration", "install", "claude"]).ok();
+    let agents = Agents::recorded(&["claude"]);
     let ids = ["one", "two", "three"].map(|name| agents.talk(name, "claude --model sonnet", &format!("hello from {name}")));
     assert!(ids[0] != ids[1] && ids[1] != ids[2] && ids[0] != ids[2]);
     for (name, id) in ["one", "two", "three"].into_iter().zip(&ids) {
@@ -148,8 +43,7 @@ fn three_agents_in_one_directory_are_told_apart_and_each_ends_in_its_own_way() {
 
 #[test]
 fn an_agent_that_died_with_its_server_or_was_killed_is_not_ended_by_the_user() {
-    let agents = Agents::recorded();
-    agents.sidecar(&["agent", "integration", "install", "claude"]).ok();
+    let agents = Agents::recorded(&["claude"]);
     let (one, two) = (agents.talk("one", "claude", "the first"), agents.talk("two", "claude", "the second"));
     let pid = |session: &str| i32::try_from(agents.pane(session)["agent"]["process"]["pid"].as_i64().unwrap()).unwrap();
 
@@ -170,9 +64,7 @@ fn an_agent_that_died_with_its_server_or_was_killed_is_not_ended_by_the_user() {
 
 #[test]
 fn what_runs_inside_an_agent_or_without_a_user_takes_no_pane() {
-    let agents = Agents::recorded();
-    agents.sidecar(&["agent", "integration", "install", "claude"]).ok();
-    agents.sidecar(&["agent", "integration", "install", "codex", "--trust"]).ok();
+    let agents = Agents::recorded(&["claude", "codex"]);
     let id = agents.talk("one", "claude", "the outer");
     // `!` runs a command as the agent's own child.
     for (line, why) in [
@@ -197,8 +89,7 @@ fn what_runs_inside_an_agent_or_without_a_user_takes_no_pane() {
 
 #[test]
 fn two_codex_in_one_directory_are_bound_by_their_titles_and_never_guessed() {
-    let agents = Agents::recorded();
-    agents.sidecar(&["agent", "integration", "install", "codex", "--trust"]).ok();
+    let agents = Agents::recorded(&["codex"]);
     // Alone in its directory it is known by that.
     let one = agents.talk("one", "codex", "the first");
     agents.run("two", "codex 'the second'");
@@ -227,8 +118,7 @@ fn two_codex_in_one_directory_are_bound_by_their_titles_and_never_guessed() {
 
 #[test]
 fn a_codex_that_is_gone_from_its_living_pane_was_ended() {
-    let agents = Agents::recorded();
-    agents.sidecar(&["agent", "integration", "install", "codex", "--trust"]).ok();
+    let agents = Agents::recorded(&["codex"]);
     let id = agents.talk("one", "codex --no-daemon", "the first");
     agents.press_until("one", "C-c", "the end", || (!agents.pane("one")["agent"]["ended"].is_null()).then_some(()));
     let bound = agents.pane("one")["agent"].clone();
@@ -241,8 +131,7 @@ fn a_codex_that_is_gone_from_its_living_pane_was_ended() {
 
 #[test]
 fn an_agent_from_before_the_integration_is_captured_by_a_look() {
-    let agents = Agents::recorded();
-    agents.sidecar(&["agent", "integration", "list"]).ok();
+    let agents = Agents::recorded(&[]);
     let id = agents.talk("one", "claude --model sonnet", "the first");
     let bound = agents.pane("one")["agent"].clone();
     assert_eq!((bound["source"].as_str(), bound["flags"][0].as_str()), (Some("sessions"), Some("--model=sonnet")));

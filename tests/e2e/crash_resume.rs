@@ -6,18 +6,16 @@ use std::process::Command;
 use serde_json::{Value, json};
 use sidecar::agents::process;
 
-use super::agents::{Agents, programs};
+use super::agents_world::{Agents, programs};
 use super::fake_agent::agents as of_restore;
 use super::support::{World, sidecar_path, wait_for, wait_or_tell};
 
 impl Agents {
     /// A world in which only the start-up files of the user's shell find the agents and set what they need.
     fn for_crashes() -> Self {
-        let agents = Self::recorded();
+        let agents = Self::recorded(&["claude", "codex"]);
         let exports: String = agents.variables().iter().map(|(name, value)| format!("export {name}='{value}'\n")).collect();
         std::fs::write(agents.world.home().join(".profile"), format!("{exports}PS1='$ '\n")).unwrap();
-        agents.sidecar(&["agent", "integration", "install", "claude"]).ok();
-        agents.sidecar(&["agent", "integration", "install", "codex", "--trust"]).ok();
         agents
     }
 

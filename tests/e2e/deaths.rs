@@ -2,35 +2,14 @@
 
 use serde_json::Value;
 
-use super::agents::Agents;
-use super::support::{is_alive, wait_for, wait_or_tell};
+use super::agents_world::Agents;
+use super::support::{wait_for, wait_or_tell};
 
 const CLAUDE: &str = "claude";
 const CODEX: &str = "codex --no-daemon";
 const SHARED: &str = "codex";
 
 impl Agents {
-    /// A recorded world with the hooks of both agents.
-    pub fn reporting() -> Self {
-        let agents = Self::recorded();
-        agents.sidecar(&["agent", "integration", "install", "claude"]).ok();
-        agents.sidecar(&["agent", "integration", "install", "codex", "--trust"]).ok();
-        agents
-    }
-
-    /// Leaves a pane's agent by a command of its own or a key, as its user would.
-    #[track_caller]
-    pub fn leave(&self, session: &str, way: &str) {
-        let pid = self.bound_pid(session);
-        if way.starts_with('/') {
-            return self.command(session, way, |_| !is_alive(pid));
-        }
-        // It may ask for the key once more, for a moment.
-        let asked = || (!is_alive(pid) || self.screen(session).contains("again to exit")).then_some(());
-        self.press_until(session, way, "a second question", asked);
-        self.press_until(session, way, "the end", || (!is_alive(pid)).then_some(()));
-    }
-
     /// Three agents in three sessions die with their server, and come back, whether another one runs or not.
     #[track_caller]
     fn survive(&self, kill: impl FnOnce(&Self)) {
@@ -61,26 +40,26 @@ impl Agents {
 
 #[test]
 fn agents_whose_server_is_told_to_end_come_back() {
-    Agents::reporting().survive(|agents| {
+    Agents::recorded(&["claude", "codex"]).survive(|agents| {
         agents.world.tmux(["kill-server"]).ok();
     });
 }
 
 #[test]
 fn agents_whose_server_is_terminated_come_back() {
-    Agents::reporting().survive(|agents| agents.world.signal(agents.world.remember_server().unwrap(), "TERM"));
+    Agents::recorded(&["claude", "codex"]).survive(|agents| agents.world.signal(agents.world.remember_server().unwrap(), "TERM"));
 }
 
 #[test]
 fn agents_whose_server_is_killed_come_back() {
-    Agents::reporting().survive(|agents| {
+    Agents::recorded(&["claude", "codex"]).survive(|agents| {
         agents.world.crash();
     });
 }
 
 #[test]
 fn a_claude_that_its_user_left_stays_away() {
-    let agents = Agents::reporting();
+    let agents = Agents::recorded(&["claude", "codex"]);
     let ways = [("one", "/quit"), ("two", "C-d"), ("three", "C-c")];
     for (session, way) in ways {
         agents.talk(session, CLAUDE, session);
@@ -98,7 +77,7 @@ fn a_claude_that_its_user_left_stays_away() {
 }
 
 fn left_codex_stays_away(program: &str) {
-    let agents = Agents::reporting();
+    let agents = Agents::recorded(&["claude", "codex"]);
     let id = agents.talk("one", program, "the first");
     for way in ["/quit", "C-d", "C-c"] {
         agents.leave("one", way);
@@ -123,7 +102,7 @@ fn a_codex_of_the_shared_server_that_its_user_left_stays_away() {
 
 #[test]
 fn a_claude_that_died_alone_comes_back() {
-    let agents = Agents::reporting();
+    let agents = Agents::recorded(&["claude", "codex"]);
     for (session, signal) in [("one", "TERM"), ("two", "KILL"), ("three", "HUP")] {
         agents.talk(session, CLAUDE, session);
         agents.world.signal(agents.bound_pid(session), signal);
@@ -134,7 +113,7 @@ fn a_claude_that_died_alone_comes_back() {
 
 #[test]
 fn what_becomes_of_an_agent_whose_pane_or_session_is_closed() {
-    let agents = Agents::reporting();
+    let agents = Agents::recorded(&["claude", "codex"]);
     for (session, program) in [("one", CLAUDE), ("two", CODEX)] {
         agents.talk(session, program, session);
         agents.world.tmux(["split-window", "-d", "-t", &format!("={session}:")]).ok();
@@ -167,7 +146,7 @@ fn what_becomes_of_an_agent_whose_pane_or_session_is_closed() {
 
 #[test]
 fn an_agent_whose_pane_went_right_before_its_server_comes_back() {
-    let agents = Agents::reporting();
+    let agents = Agents::recorded(&["claude", "codex"]);
     agents.world.tmux(["set-option", "-g", "@sidecar-grace", "600"]).ok();
     for (session, program) in [("one", CLAUDE), ("two", CODEX)] {
         agents.talk(session, program, session);
@@ -187,7 +166,7 @@ fn an_agent_whose_pane_went_right_before_its_server_comes_back() {
 
 #[test]
 fn a_codex_that_was_killed_alone_counts_as_left() {
-    let agents = Agents::reporting();
+    let agents = Agents::recorded(&["claude", "codex"]);
     agents.talk("one", CODEX, "the first");
     let pid = agents.bound_pid("one");
     // The package's script waits for the program, or becomes it, by the version of Node.
@@ -199,8 +178,7 @@ fn a_codex_that_was_killed_alone_counts_as_left() {
 
 #[test]
 fn without_a_hook_a_claude_that_was_left_stays_away_and_one_that_died_comes_back() {
-    let agents = Agents::recorded();
-    agents.sidecar(&["agent", "integration", "list"]).ok();
+    let agents = Agents::recorded(&[]);
     for session in ["one", "two", "three"] {
         agents.talk(session, CLAUDE, session);
     }
@@ -208,9 +186,7 @@ fn without_a_hook_a_claude_that_was_left_stays_away_and_one_that_died_comes_back
     agents.kill_agent("two");
     agents.wait_ended("one", "gone");
     agents.wait_ended("two", "died");
-    let pid = agents.bound_pid("three");
-    agents.world.crash();
-    agents.world.wait_gone(pid);
+    agents.crash_with("three");
     for (session, reason) in [("one", "ended_by_user"), ("two", "needs_confirmation"), ("three", "needs_confirmation")] {
         agents.wait_verdict(session, reason);
     }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use super::agents::{Agents, programs};
+use super::agents_world::{Agents, programs};
 use super::fake_agent::{FakeAgent, agents};
 use super::support::{Said, World, tmux_versions, wait_for, wait_or_tell};
 use super::verdicts::world;

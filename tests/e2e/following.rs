@@ -2,23 +2,8 @@
 
 use serde_json::Value;
 
-use super::agents::Agents;
-use super::capture::id_of;
-
-impl Agents {
-    /// Waits until the pane is bound to another conversation than this one, and gives its id.
-    #[track_caller]
-    pub fn wait_other(&self, session: &str, id: &str) -> String {
-        let bound = self.wait_bound(session, "another conversation", |agent| agent["id"] != id);
-        assert!(bound["ended"].is_null(), "{bound}");
-        id_of(&bound)
-    }
-
-    /// The ids in a pane's history.
-    pub fn earlier(&self, session: &str) -> Vec<String> {
-        self.pane(session)["history"].as_array().into_iter().flatten().map(id_of).collect()
-    }
-}
+use super::agents_records::id_of;
+use super::agents_world::Agents;
 
 /// Each way in which another conversation comes to run in Claude Code.
 fn follow_claude(agents: &Agents) {
@@ -47,9 +32,7 @@ fn follow_claude(agents: &Agents) {
     agents.kill_agent("one");
     agents.wait_ended("one", "died");
     agents.wait_verdict("one", "needs_confirmation");
-    let pid = agents.bound_pid("two");
-    agents.world.crash();
-    agents.world.wait_gone(pid);
+    agents.crash_with("two");
     for session in ["one", "two"] {
         agents.wait_verdict(session, "needs_confirmation");
     }
@@ -75,40 +58,33 @@ fn follow_codex(agents: &Agents, program: &str) {
 
 #[test]
 fn claude_is_followed_by_its_reports() {
-    let agents = Agents::recorded();
-    agents.sidecar(&["agent", "integration", "install", "claude"]).ok();
+    let agents = Agents::recorded(&["claude"]);
     follow_claude(&agents);
 }
 
 #[test]
 fn claude_is_followed_by_looks_alone() {
-    let agents = Agents::recorded();
-    agents.sidecar(&["agent", "integration", "list"]).ok();
+    let agents = Agents::recorded(&[]);
     follow_claude(&agents);
 }
 
 #[test]
 fn codex_is_followed_in_its_own_process() {
-    let agents = Agents::recorded();
-    agents.sidecar(&["agent", "integration", "install", "codex", "--trust"]).ok();
+    let agents = Agents::recorded(&["codex"]);
     follow_codex(&agents, "codex --no-daemon");
 }
 
 #[test]
 fn codex_is_followed_behind_its_shared_server() {
-    let agents = Agents::recorded();
-    agents.sidecar(&["agent", "integration", "install", "codex", "--trust"]).ok();
+    let agents = Agents::recorded(&["codex"]);
     follow_codex(&agents, "codex");
 }
 
 #[test]
 fn a_new_conversation_in_a_resumed_codex_of_the_shared_server_is_followed() {
-    let agents = Agents::recorded();
-    agents.sidecar(&["agent", "integration", "install", "codex", "--trust"]).ok();
+    let agents = Agents::recorded(&["codex"]);
     let first = agents.talk("one", "codex", "the first");
-    let pid = agents.bound_pid("one");
-    agents.world.crash();
-    agents.world.wait_gone(pid);
+    agents.crash_with("one");
     agents.run("two", &format!("codex resume {first}"));
     agents.wait_bound("two", "it again", |agent| agent["id"] == first.as_str());
     agents.say("two", "the second", "ACK 2: the second");
@@ -120,8 +96,7 @@ fn a_new_conversation_in_a_resumed_codex_of_the_shared_server_is_followed() {
 
 #[test]
 fn of_two_codex_in_one_directory_the_name_in_the_title_tells_which_goes_on_with_another() {
-    let agents = Agents::recorded();
-    agents.sidecar(&["agent", "integration", "install", "codex", "--trust"]).ok();
+    let agents = Agents::recorded(&["codex"]);
     let first = agents.talk("one", "codex", "the first");
     agents.run("two", "codex 'the second'");
     agents.wait_shown("two", "ACK 1: the second");

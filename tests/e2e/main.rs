@@ -9,6 +9,8 @@
 )]
 
 mod agents;
+mod agents_records;
+mod agents_world;
 mod boot;
 mod capture;
 mod closing;

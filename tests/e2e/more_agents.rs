@@ -4,17 +4,17 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::agents::{Agents, flag_of_help, programs, words_of_help};
+use super::agents::{flag_of_help, words_of_help};
+use super::agents_world::{Agents, programs};
 use super::support::{Said, World, sidecar_path, wait_or_tell, wait_within};
 use sidecar::agents::catalog::Arity;
 
 impl Agents {
     /// A recorded world in which the start-up files of the user's shell find this agent, whose hook is installed.
     fn of(kind: &str) -> Self {
-        let agents = Self::recorded();
+        let agents = Self::recorded(&[kind]);
         let exports: String = agents.own_variables(kind).iter().map(|(name, value)| format!("export {name}='{value}'\n")).collect();
         std::fs::write(agents.world.home().join(".profile"), format!("{exports}PS1='$ '\n")).unwrap();
-        agents.sidecar(&["agent", "integration", "install", kind]).ok();
         agents
     }
 

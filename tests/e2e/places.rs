@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::agents::Agents;
+use super::agents_world::Agents;
 use super::support::Said;
 
 const ENTER: [&str; 2] = [r#"use ToolSearch {"query":"select:EnterWorktree"}"#, r#"use EnterWorktree {"name":"later"}"#];
@@ -31,9 +31,7 @@ impl Agents {
     /// Resumes the agent of a session, whose server has died, by the line that is told; it remembers `prompts` prompts.
     #[track_caller]
     fn resume_where_it_was(&self, session: &str, dir: &Path, prompts: u32) {
-        let pid = self.bound_pid(session);
-        self.world.crash();
-        self.world.wait_gone(pid);
+        self.crash_with(session);
         assert_eq!(self.world.step(session)["agents"][0]["workDir"], dir.to_str().unwrap());
         let rows = self.sidecar(&["agent", "status", "--json"]).json()["agents"].as_array().unwrap().clone();
         let line = rows[0]["resume"].as_str().unwrap();
@@ -60,22 +58,19 @@ fn enter_a_worktree(agents: &Agents) {
 
 #[test]
 fn a_worktree_that_claude_enters_is_where_it_goes_on() {
-    let agents = Agents::recorded();
-    agents.sidecar(&["agent", "integration", "install", "claude"]).ok();
+    let agents = Agents::recorded(&["claude"]);
     enter_a_worktree(&agents);
 }
 
 #[test]
 fn a_worktree_that_claude_enters_is_seen_without_a_hook() {
-    let agents = Agents::recorded();
-    agents.sidecar(&["agent", "integration", "list"]).ok();
+    let agents = Agents::recorded(&[]);
     enter_a_worktree(&agents);
 }
 
 #[test]
 fn a_worktree_that_claude_is_started_in_is_where_it_goes_on() {
-    let agents = Agents::recorded();
-    agents.sidecar(&["agent", "integration", "install", "claude"]).ok();
+    let agents = Agents::recorded(&["claude"]);
     agents.repository();
     agents.talk("one", "claude --worktree other --model sonnet", "the first");
     let other = agents.work.join(".claude/worktrees/other");
@@ -87,8 +82,7 @@ fn a_worktree_that_claude_is_started_in_is_where_it_goes_on() {
 
 #[test]
 fn a_directory_that_claude_moves_to_is_where_it_goes_on() {
-    let agents = Agents::recorded();
-    agents.sidecar(&["agent", "integration", "install", "claude"]).ok();
+    let agents = Agents::recorded(&["claude"]);
     agents.talk("one", "claude", "the first");
     let deep = agents.work.join("deep");
     std::fs::create_dir(&deep).unwrap();
@@ -106,8 +100,7 @@ fn a_directory_that_claude_moves_to_is_where_it_goes_on() {
 
 /// Resumed from elsewhere, Codex asks, and by default goes on where the conversation did; its process stays where it was started.
 fn resume_from_elsewhere(program: &str) {
-    let agents = Agents::recorded();
-    agents.sidecar(&["agent", "integration", "install", "codex", "--trust"]).ok();
+    let agents = Agents::recorded(&["codex"]);
     let first = agents.talk("one", program, "the first");
     agents.leave("one", "/quit");
     agents.wait_ended("one", "gone");

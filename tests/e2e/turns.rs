@@ -4,13 +4,13 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::agents::Agents;
-use super::capture::id_of;
+use super::agents_records::id_of;
+use super::agents_world::Agents;
 use super::support::{wait_for, wait_or_tell};
 
 #[test]
 fn of_two_agents_one_after_the_other_the_last_is_the_panes() {
-    let agents = Agents::reporting();
+    let agents = Agents::recorded(&["claude", "codex"]);
     let first = agents.talk("one", "claude", "the first");
     agents.leave("one", "/exit");
     agents.wait_ended("one", "user");
@@ -19,9 +19,7 @@ fn of_two_agents_one_after_the_other_the_last_is_the_panes() {
     assert!(bound["ended"].is_null());
     assert_eq!(agents.earlier("one"), [first.as_str()]);
     let second = id_of(&bound);
-    let pid = agents.bound_pid("one");
-    agents.world.crash();
-    agents.world.wait_gone(pid);
+    agents.crash_with("one");
     agents.wait_verdict("one", "needs_confirmation");
     let step = agents.world.step("one")["agents"][0].clone();
     assert_eq!((&step["kind"], &step["id"]), (&Value::from("codex"), &Value::from(second)));
@@ -29,7 +27,7 @@ fn of_two_agents_one_after_the_other_the_last_is_the_panes() {
 
 #[test]
 fn an_agent_that_is_stopped_or_behind_another_program_is_kept() {
-    let agents = Agents::reporting();
+    let agents = Agents::recorded(&["claude", "codex"]);
     let claude = agents.talk("one", "claude", "the first");
     let kept = |what: &str| {
         let began = Instant::now();
@@ -61,7 +59,7 @@ fn an_agent_that_is_stopped_or_behind_another_program_is_kept() {
 
 #[test]
 fn what_a_claude_sends_to_the_background_takes_no_pane() {
-    let agents = Agents::reporting();
+    let agents = Agents::recorded(&["claude", "codex"]);
     agents.overhear();
     let claude = agents.talk("one", "claude", "the first");
     let kept = |what: &str| {
