@@ -1,216 +1,23 @@
 use super::*;
 use crate::agents::catalog::Catalog;
 
-const TRUST: &str = "
-────────────────────────────────────────────────────────────────────────────────────────────────────
- Accessing workspace:
-
- /w/p2
-
- Quick safety check: Is this a project you created or one you trust? (Like your own code, a
- well-known open source project, or work from your team). If not, take a moment to review what's in
- this folder first.
-
- Claude Code'll be able to read, edit, and execute files here.
-
- Security guide
-
- ❯ No, exit
-   Yes, I trust this folder
-
- Enter to confirm · Esc to cancel
-";
-
-const SUMMARY_OLD: &str = "
-  This session is 3h 5m old and 150k tokens.
-
-  Resuming the full session will consume a substantial portion of your usage limits. We recommend resuming from a summary.
-
-  ❯ 1. Resume from summary (recommended)
-    2. Resume full session as-is
-    3. Don't ask me again
-
-  Enter to confirm · Esc to cancel
-";
-
-const SUMMARY_NEW: &str = "
-  This session is 2d 4h old and 98.1k tokens.
-  Resuming the full session uses a lot of your usage limits. Resuming from a summary uses less.
-    1. Resume from summary (instant, recommended)
-  ❯ 2. Resume full session as-is
-    3. Don't ask again
-  Enter to confirm · Esc to cancel
-";
-
-const DIRECTORY: &str = "
- Adding a new directory:
-
- /tmp
-
- This session hasn't worked here before. Is this a directory you created or one you trust?
-
- ❯ No, exit
-   Yes, add it
-
- Enter to confirm · Esc to cancel
-";
-
-const MCP: &str = "
- New MCP server found in this project: foo
-
- MCP servers may execute code or access system resources. All tool calls require approval.
-
-   Use this MCP server
-   Use this and all future MCP servers in this project
- ❯ Continue without using this MCP server
-
- Enter to confirm · Esc to cancel
-";
-
-const BYPASS: &str = "
- WARNING: Claude Code running in Bypass Permissions mode
-
- In Bypass Permissions mode, Claude Code will not ask for your approval.
-
- ❯ No, exit
-   Yes, I accept
-
- Enter to confirm · Esc to cancel
-";
-
-const API_KEY: &str = "
-────────────────────────────────────────────────────────────────────────────────────────────────────
-  Detected a custom API key in your environment
-
-  ANTHROPIC_API_KEY: sk-ant-...00000000000000000000
-
-  Do you want to use this API key?
-
-    Yes
-  ❯ No (recommended)
-
-  Enter to confirm · Esc to cancel
-";
-
-const PERMISSION: &str = "
- Bash command
-   rm -r build
- Do you want to proceed?
- ❯ 1. Yes
-   2. No, and tell Claude what to do differently
-
- Esc to cancel · Tab to amend · ctrl+e to explain
-";
-
-const CODEX_TRUST: &str = "
-  Folder access
-  /w/g2
-
-  Trust this folder? Codex can read, edit, and run files here, subject to your permission settings. Folder settings can run code
-  automatically, even without a model request. Continue only if you trust these files. Your trust decision will be saved.
-
-› 1. Trust and continue
-  2. Back to Agent Command Center
-
-  enter continue · esc back
-";
-
-const CODEX_DIRECTORY: &str = "
-  Working directory · resume
-  Session = latest cwd recorded in the resumed session
-  Current = your current working directory
-
-› 1. Use session directory (/w/q1)
-  2. Use current directory (/w/q2)
-  3. Always use session directory
-  4. Always use current directory
-
-  enter continue · esc use session · ^c quit
-";
-
-const CODEX_LOCKED: &str = "
-  🔒  This conversation is open in another app
-
-  Close it there and press R to continue here.
-
-  r retry   f fork   ←/esc command center   ^c/q exit
-";
-
-const CODEX_LOCKED_171: &str = "
-  🔒  This conversation is open in another app            r to retry
-      Close it there and press R to continue here.
-
-   r retry   f fork   ←/esc command center   ^c/q exit   ^t transcript
-";
-
-const CODEX_LOCKED_171_NARROW: &str = "
-  Worked for <1s • 00:14
-
-  🔒  This conversation is open in
-  another app
-  r to retry
-      Close it there and press R to
-      continue here.
-
-   r retry   f fork   ←/esc command
-  center   ^c/q exit   ^t transcript
-";
-
-const CODEX_HOOKS: &str = "
-  Hooks need review
-  12 hooks are new or changed.
-  Hooks can run outside the sandbox after you trust them.
-› 1. Review hooks
-  2. Trust all and continue
-  3. Continue without trusting (hooks won't run)
-
-  enter confirm · esc skip
-";
-
-const MCPS: &str = "
-────────────────────────────────────────────────────────────────────────────────────────────────────
-  2 new MCP servers found in this project
-  Select any you wish to enable.
-
-  MCP servers may execute code or access system resources. All tool calls require approval.
-
-  ❯ [✔] foo
-    [✔] bar
-       Enable selected
-
- Space to select · Esc to reject all
-";
-
-const LOG_IN: &str = "
-  Claude Code can be used with your Claude subscription or billed based on API usage through your Console account.
-
-  Select login method:
-
-  ❯ 1. Claude account with subscription · Individual, Team, or Enterprise
-
-    2. Anthropic Console account · API usage billing
-
-    3. 3rd-party platform · Bedrock, Microsoft Foundry, Google Vertex AI
-
-  Esc to cancel
-";
-
-const CODEX_LOG_IN: &str = "
-  Welcome to Codex, OpenAI's command-line coding agent
-
-  Choose how you want to use Codex.
-
-> 1. Sign in with ChatGPT
-     Usage included with Plus, Pro, Business, and Enterprise plans
-
-  2. Sign in with Device Code
-     Sign in from another device with a one-time code
-
-  3. Sign in another way
-     Use an API key or another provider
-
-  Press enter to continue
-";
+const TRUST: &str = include_str!("../../tests/screens/claude-trust.txt");
+const SUMMARY_OLD: &str = include_str!("../../tests/screens/claude-summary.txt");
+const SUMMARY_NEW: &str = include_str!("../../tests/screens/claude-summary-newer.txt");
+const DIRECTORY: &str = include_str!("../../tests/screens/claude-directory.txt");
+const MCP: &str = include_str!("../../tests/screens/claude-mcp-server.txt");
+const BYPASS: &str = include_str!("../../tests/screens/claude-bypass.txt");
+const API_KEY: &str = include_str!("../../tests/screens/claude-api-key.txt");
+const PERMISSION: &str = include_str!("../../tests/screens/claude-permission.txt");
+const CODEX_TRUST: &str = include_str!("../../tests/screens/codex-trust.txt");
+const CODEX_DIRECTORY: &str = include_str!("../../tests/screens/codex-directory.txt");
+const CODEX_LOCKED: &str = include_str!("../../tests/screens/codex-open-elsewhere.txt");
+const CODEX_LOCKED_171: &str = include_str!("../../tests/screens/codex-open-elsewhere-0.171.txt");
+const CODEX_LOCKED_171_NARROW: &str = include_str!("../../tests/screens/codex-open-elsewhere-0.171-narrow.txt");
+const CODEX_HOOKS: &str = include_str!("../../tests/screens/codex-hooks.txt");
+const MCPS: &str = include_str!("../../tests/screens/claude-mcp-servers.txt");
+const LOG_IN: &str = include_str!("../../tests/screens/claude-log-in.txt");
+const CODEX_LOG_IN: &str = include_str!("../../tests/screens/codex-log-in.txt");
 
 /// Each with the agent that asks it.
 const ALL: [(&str, &str, &str); 17] = [

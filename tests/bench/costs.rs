@@ -10,12 +10,17 @@ mod support;
 #[allow(dead_code, unreachable_pub, clippy::all, clippy::pedantic, reason = "the end-to-end tests judge it")]
 mod terminal;
 
+mod measure;
+mod worlds;
+
 use std::fmt::Write as _;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use serde_json::{Value, json};
+use measure::{alternate, median, report, report_beside, time};
+use serde_json::json;
 use support::{World, sidecar_path};
+use worlds::{built_plugin, calm, live_panes, look_command, multiply, script_file, sessions, settle, written_at};
 
 /// A timer that never comes during a run.
 const QUIET: &str = "set -g @sidecar-interval 86400\n";
@@ -86,28 +91,6 @@ fn reports(records: usize, rounds: usize) {
     report(&format!("an agent's report, {records} records"), 2, (median(alone), median(ours)), None);
 }
 
-/// The commands that make `count` sessions of two windows with two and three panes: 5 panes a session.
-fn sessions(world: &World, count: usize) -> String {
-    let mut script = String::new();
-    for number in 0..count {
-        let dir = world.folder(format!("project {number}"));
-        let (dir, name) = (dir.display(), format!("s{number}"));
-        let _ = writeln!(script, "new-session -d -s {name} -x 120 -y 40 -c '{dir}'");
-        let _ = writeln!(script, "split-window -h -t ={name}: -c '{dir}'");
-        let _ = writeln!(script, "new-window -d -t ={name}:1 -n logs -c '{dir}'");
-        let _ = writeln!(script, "split-window -h -t ={name}:1 -c '{dir}'");
-        let _ = writeln!(script, "split-window -v -t ={name}:1 -c '{dir}'");
-    }
-    script
-}
-
-/// A file with these commands, for `source-file`.
-fn script_file(world: &World, script: &str) -> String {
-    let file = world.home().join("sessions.tmux");
-    std::fs::write(&file, script).unwrap();
-    file.display().to_string()
-}
-
 /// A hook's work against the one call of tmux that it can't do without.
 fn looks(count: usize, rounds: usize) {
     let world = World::bare();
@@ -170,30 +153,8 @@ fn loading(rounds: usize) {
         world.crash();
         took
     };
-    let (alone, ours) = alternate(rounds, |_| start(&bare), |_| start(&world));
-    let beside = millis(ours) - millis(alone);
-    let verdict = if beside <= 50.0 { "" } else { "   OVER" };
-    println!(
-        "{:<44} {:>6} {:>13.2} {:>12.2} {:>8}   ≤ 50 ms beside it{verdict}",
-        "tmux's start, with the plugin",
-        1,
-        millis(alone),
-        millis(ours),
-        format!("+{beside:.1} ms")
-    );
-}
-
-/// A checkout of the plugin, with the helper where `scripts/build` puts it.
-fn built_plugin(world: &World) -> std::path::PathBuf {
-    let plugin = world.folder("sidecar.tmux");
-    let checkout = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
-    for name in ["sidecar.tmux", "scripts", "helper", "Cargo.toml", "Cargo.lock"] {
-        assert!(Command::new("cp").arg("-r").arg(checkout.join(name)).arg(&plugin).status().unwrap().success());
-    }
-    let put = r#"root=$1; . "$root/scripts/helper.sh"; mkdir "$root/bin" && cp "$2" "$built" && stamp >"$built.stamp" && is_built"#;
-    let status = world.command("sh").args(["-c", put, "sh"]).arg(&plugin).arg(sidecar_path()).status().unwrap();
-    assert!(status.success());
-    plugin
+    let pair = alternate(rounds, |_| start(&bare), |_| start(&world));
+    report_beside("tmux's start, with the plugin", 1, pair, 50.0);
 }
 
 /// A restore into a running server against the bare commands that made the sessions.
@@ -316,17 +277,8 @@ fn status(records: usize, rounds: usize) {
     let mut ask = look_command(&world);
     let mut status = world.command(sidecar_path());
     status.args(["session", "status"]);
-    let (alone, ours) = alternate(rounds, |_| time(&mut ask), |_| time(&mut status));
-    let beside = millis(ours) - millis(alone);
-    let verdict = if beside <= 20.0 { "" } else { "   OVER" };
-    println!(
-        "{:<44} {:>6} {:>13.2} {:>12.2} {:>8}   ≤ 20 ms beside it{verdict}",
-        format!("status, {records} records"),
-        100,
-        millis(alone),
-        millis(ours),
-        format!("+{beside:.1} ms")
-    );
+    let pair = alternate(rounds, |_| time(&mut ask), |_| time(&mut status));
+    report_beside(&format!("status, {records} records"), 100, pair, 20.0);
 }
 
 /// From the key to the menu, for many records, beside a bare menu of the same page. The helper's time holds the 10 ms in which it
@@ -372,134 +324,4 @@ fn menus(records: usize, rounds: usize) {
         },
     );
     report(&format!("menu, {records} records"), 50, pair, None);
-}
-
-/// Adds copies of the recorded shells, as of another life of the server, until there are `wanted`.
-fn multiply(world: &World, wanted: usize) {
-    let mut state = world.state();
-    let shells = state["shells"].as_array_mut().unwrap();
-    let originals = shells.clone();
-    for number in 0.. {
-        for original in &originals {
-            if shells.len() == wanted {
-                let file = world.store().unwrap().join("shells.json");
-                std::fs::write(file, state.to_string()).unwrap();
-                return;
-            }
-            let mut copy = original.clone();
-            rename_ids(&mut copy, number);
-            for key in ["name", "session", "madeAs"] {
-                copy[key] = Value::from(format!("{}-{number}", original[key].as_str().unwrap()));
-            }
-            for key in ["made", "seen"] {
-                copy[key]["generation"]["boot"] = Value::from("an earlier boot");
-            }
-            shells.push(copy);
-        }
-    }
-}
-
-/// Ids are two letters, a dash and ten characters.
-fn rename_ids(value: &mut Value, number: usize) {
-    match value {
-        Value::Object(object) => {
-            if let Some(Value::String(id)) = object.get_mut("id") {
-                id.replace_range(id.len() - 3.., &format!("{number:03}"));
-            }
-            object.values_mut().for_each(|inner| rename_ids(inner, number));
-        }
-        Value::Array(list) => list.iter_mut().for_each(|inner| rename_ids(inner, number)),
-        _ => {}
-    }
-}
-
-/// What a look asks, asked by tmux alone.
-fn look_command(world: &World) -> Command {
-    let socket = world.show("#{socket_path}");
-    let mut command = world.command("tmux");
-    command.args(["-u", "-S", &socket]).args(sidecar::tmux::look_argv().unwrap());
-    command
-}
-
-fn live_panes(world: &World) -> usize {
-    world.tmux(["list-panes", "-a", "-F", "x"]).ok().lines().count()
-}
-
-fn written_at(world: &World) -> std::time::SystemTime {
-    std::fs::metadata(world.store().unwrap().join("shells.json")).unwrap().modified().unwrap()
-}
-
-/// Looks until nothing changes any more: shells that start change their foreground program for a moment.
-fn settle(world: &World) {
-    let mut last = None;
-    support::wait_for("records that stand still", || {
-        world.look();
-        let at = written_at(world);
-        let still = last == Some(at);
-        last = Some(at);
-        std::thread::sleep(Duration::from_millis(100));
-        still.then_some(())
-    });
-}
-
-/// Waits until the processes that the last command started leave the machine alone.
-fn calm(world: &World) {
-    let mut last = 0;
-    support::wait_for("a calm machine", || {
-        let pid = world.remember_server()?;
-        let now: u64 = cpu_ticks(pid);
-        let still = now == last;
-        last = now;
-        std::thread::sleep(Duration::from_millis(150));
-        still.then_some(())
-    });
-}
-
-/// The processor time of a process and of its ended children, in ticks.
-fn cpu_ticks(pid: i32) -> u64 {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    let fields: Vec<&str> = stat.rsplit(") ").next().unwrap_or_default().split(' ').collect();
-    (11..15).filter_map(|at| fields.get(at)?.parse::<u64>().ok()).sum()
-}
-
-/// One run of a whole process, its output read through pipes.
-fn time(command: &mut Command) -> Duration {
-    let began = Instant::now();
-    let output = command.output().unwrap();
-    let took = began.elapsed();
-    assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
-    took
-}
-
-/// The medians of both, measured in turns, so that what else the machine does meets both alike.
-fn alternate(
-    rounds: usize,
-    mut baseline: impl FnMut(usize) -> Duration,
-    mut product: impl FnMut(usize) -> Duration,
-) -> (Duration, Duration) {
-    let (mut alone, mut ours) = (Vec::new(), Vec::new());
-    for round in 0..rounds {
-        alone.push(baseline(round));
-        ours.push(product(round));
-    }
-    (median(alone), median(ours))
-}
-
-fn median(mut times: Vec<Duration>) -> Duration {
-    times.sort_unstable();
-    times[times.len() / 2]
-}
-
-fn millis(time: Duration) -> f64 {
-    time.as_secs_f64() * 1000.0
-}
-
-fn report(what: &str, panes: usize, (alone, ours): (Duration, Duration), aim: Option<f64>) {
-    let ratio = ours.as_secs_f64() / alone.as_secs_f64();
-    let aim = match aim {
-        None => String::new(),
-        Some(aim) if ratio <= aim => format!("≤ {aim:.1} ×"),
-        Some(aim) => format!("≤ {aim:.1} ×   OVER"),
-    };
-    println!("{what:<44} {panes:>6} {:>13.2} {:>12.2} {:>8}   {aim}", millis(alone), millis(ours), format!("{ratio:.2} ×"));
 }

@@ -10,30 +10,8 @@ use super::fake_agent::{FakeAgent, agents};
 use super::support::{Said, World, tmux_versions, wait_for, wait_or_tell};
 use super::verdicts::world;
 
-pub const SUMMARY: &str = "
-  This session is 3h 5m old and 150k tokens.
-
-  Resuming the full session will consume a substantial portion of your usage limits. We recommend resuming from a summary.
-
-  ❯ 1. Resume from summary (recommended)
-    2. Resume full session as-is
-    3. Don't ask me again
-
-  Enter to confirm · Esc to cancel
-";
-
-const TRUST: &str = "
- Accessing workspace:
-
- /w/p2
-
- Quick safety check: Is this a project you created or one you trust?
-
- ❯ No, exit
-   Yes, I trust this folder
-
- Enter to confirm · Esc to cancel
-";
+pub const SUMMARY: &str = include_str!("../screens/claude-summary.txt");
+const TRUST: &str = include_str!("../screens/claude-trust.txt");
 
 /// Restores with the agents and these words; gives what became of the only one.
 #[track_caller]

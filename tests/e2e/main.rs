@@ -34,6 +34,7 @@ mod integration;
 mod loading;
 mod main_job;
 mod manual;
+mod manual_ends;
 mod menu_agents;
 mod menus;
 mod model_api;
