@@ -15,6 +15,12 @@ pub enum Exit {
     Refused = 5,
 }
 
+impl From<Exit> for std::process::ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit as u8)
+    }
+}
+
 /// An error for a person: `what failed: for which thing: why`, and a hint.
 #[derive(Debug)]
 pub struct Error {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::args::{AgentCommand, ChangeArgs, IntegrationCommand};
-use super::output::{colours, directory, pad, paint, print, print_error, print_json, shown, widest};
+use super::output::{colours, columns, directory, error_json, paint, print, print_error, print_json, shown, table};
 use super::{Context, agent_answer, agent_status, own_path};
 use crate::agents::catalog::{Agent, Catalog};
 use crate::agents::integration::{Edit, Integration, State, Status, TRUST_HINT, carry_out};
@@ -83,9 +83,9 @@ fn list(catalog: &Catalog, json: bool) -> ExitCode {
     }
     let rows = rows.iter().map(|(agent, program, exists)| {
         let program = program.as_ref().map_or("not found".to_owned(), |path| directory(&path.display().to_string()));
-        vec![shown(&agent.kind), shown(&agent.title), program, if *exists { "integration" } else { "no integration" }.to_owned()]
+        [shown(&agent.kind), shown(&agent.title), program, if *exists { "integration" } else { "no integration" }.to_owned()]
     });
-    print(&table(&rows.collect::<Vec<_>>()));
+    print(&table(rows.collect()));
     ExitCode::SUCCESS
 }
 
@@ -118,17 +118,13 @@ fn status(catalog: &Catalog, kind: Option<&str>, json: bool) -> Result<ExitCode>
         print_json(&json!({ "schemaVersion": 1, "integrations": rows }));
         return Ok(ExitCode::SUCCESS);
     }
-    let cells: Vec<Vec<String>> = rows
-        .iter()
-        .map(|(one, _, status)| {
-            let state = status.state.word().replace('_', " ");
-            vec![shown(&one.agent.title), state, directory(&status.file.display().to_string())]
-        })
-        .collect();
-    for (line, (_, program, status)) in table(&cells).lines().zip(&rows) {
+    let cells = |(one, _, status): &(&Integration, Option<PathBuf>, Status)| {
+        let state = status.state.word().replace('_', " ");
+        [shown(&one.agent.title), state, directory(&status.file.display().to_string())]
+    };
+    for ([title, state, file], (_, program, status)) in columns(rows.iter().map(cells).collect()).into_iter().zip(&rows) {
         let colour = if matches!(status.state, State::Installed) { "32" } else { "33" };
-        let word = status.state.word().replace('_', " ");
-        let mut out = format!("{}\n", line.replacen(&word, &paint(&word, colour, colours()), 1));
+        let mut out = format!("{title}   {}   {file}\n", paint(&state, colour, colours()));
         if !status.detail.is_empty() {
             out.push_str(&format!("    {}\n", shown(&status.detail)));
         }
@@ -220,7 +216,7 @@ fn change_all(
     }
     // 1 outranks 5.
     let exits = rows.iter().filter_map(|(_, done)| done.error.as_ref()).map(|error| error.exit);
-    exits.min_by_key(|exit| *exit as u8).map_or(ExitCode::SUCCESS, |exit| ExitCode::from(exit as u8))
+    exits.min_by_key(|exit| *exit as u8).map_or(ExitCode::SUCCESS, ExitCode::from)
 }
 
 fn done_json(one: &Integration, done: &Done) -> Value {
@@ -228,13 +224,12 @@ fn done_json(one: &Integration, done: &Done) -> Value {
         let change = what(edit);
         json!({ "path": edit.path(), "change": change, "copy": edit.copy(), "diff": diff(edit) })
     });
-    let error = done.error.as_ref().map(|error| json!({ "code": error.code, "message": error.message, "hint": error.hint }));
     json!({
         "kind": one.agent.kind,
         "changed": !done.edits.is_empty(),
         "files": files.collect::<Vec<_>>(),
         "detail": done.said,
-        "error": error,
+        "error": done.error.as_ref().map(error_json),
     })
 }
 
@@ -300,12 +295,4 @@ fn chosen<'a>(catalog: &'a Catalog, kind: Option<&str>) -> Result<Vec<Integratio
 /// Where the agent's program is.
 pub(super) fn program(agent: &Agent) -> Option<PathBuf> {
     agent.programs.iter().find_map(|name| which::which(name).ok())
-}
-
-/// Rows in columns.
-fn table(rows: &[Vec<String>]) -> String {
-    let columns = rows.first().map_or(0, Vec::len);
-    let widths: Vec<usize> = (0..columns).map(|column| widest(rows.iter().map(|row| row[column].as_str()))).collect();
-    let line = |row: &Vec<String>| row.iter().zip(&widths).map(|(cell, width)| pad(cell, *width)).collect::<Vec<_>>().join("   ");
-    rows.iter().map(|row| format!("{}\n", line(row).trim_end())).collect()
 }

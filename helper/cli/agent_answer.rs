@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::Context;
 use super::args::AnswerArgs;
-use super::output::{colours, pad, paint, print, print_json, print_notices, shown, widest};
+use super::output::{colours, paint, print, print_json, print_notices, shown, table};
 use crate::error::{Exit, Result};
 use crate::model::Answer;
 use crate::shells::{AnswerRow, AnswerStatus};
@@ -21,7 +21,7 @@ pub(super) fn answer(context: &Context, options: &AnswerArgs) -> Result<ExitCode
         print(&text(&answers.rows));
     }
     let failed = answers.rows.iter().any(|row| row.status == AnswerStatus::Failed);
-    Ok(if failed { ExitCode::from(Exit::Failed as u8) } else { ExitCode::SUCCESS })
+    Ok(if failed { Exit::Failed.into() } else { ExitCode::SUCCESS })
 }
 
 fn row_json(row: &AnswerRow) -> Value {
@@ -42,18 +42,16 @@ fn text(rows: &[AnswerRow]) -> String {
     if rows.is_empty() {
         return "Nothing to answer: no agent waits at a question.\n".to_owned();
     }
-    let cells: Vec<[String; 3]> = rows.iter().map(|row| [shown(&row.place), shown(&row.title), row.dialog.replace('_', " ")]).collect();
-    let widths = [0, 1, 2].map(|column| widest(cells.iter().map(|row| row[column].as_str())));
-    let line = |(row, cells): (&AnswerRow, &[String; 3])| {
+    let cells = |row: &AnswerRow| {
         let colour = match row.status {
             AnswerStatus::Answered | AnswerStatus::WouldAnswer => "32",
             AnswerStatus::Waiting => "33",
             AnswerStatus::Failed => "31",
         };
         let status = paint(&row.status.word().replace('_', " "), colour, colours());
-        let columns: Vec<String> = cells.iter().zip(widths).map(|(cell, width)| pad(cell, width)).collect();
         let choice = row.choice.map(|choice| format!("{choice}, ")).unwrap_or_default();
-        format!("{}   {status}: {choice}{}\n", columns.join("   "), shown(&row.detail))
+        let last = format!("{status}: {choice}{}", shown(&row.detail));
+        [shown(&row.place), shown(&row.title), row.dialog.replace('_', " "), last]
     };
-    rows.iter().zip(&cells).map(line).collect()
+    table(rows.iter().map(cells).collect())
 }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::Context;
 use super::agent::program;
-use super::output::{colours, directory, pad, paint, print, print_json, print_notices, shown, widest};
+use super::output::{colours, columns, directory, paint, print, print_json, print_notices, shown};
 use super::own_path;
 use crate::agents::integration::Integration;
 use crate::error::Result;
@@ -49,15 +49,15 @@ fn text(rows: &[PaneAgent]) -> String {
     if rows.is_empty() {
         return "No agent runs in a pane, and none could come back.\n".to_owned();
     }
-    let places: Vec<String> = rows.iter().map(|row| shown(&row.place)).collect();
-    let titles: Vec<String> = rows.iter().map(|row| shown(&row.title)).collect();
-    let widths = [&places, &titles].map(|column| widest(column.iter().map(String::as_str)));
-    let mut out = String::new();
-    for ((row, place), title) in rows.iter().zip(&places).zip(&titles) {
+    let cells = |row: &PaneAgent| {
         let colour = if row.state == AgentState::NotCaptured { "33" } else { "32" };
         let state = paint(&row.state.word().replace('_', " "), colour, colours());
         let detail = if row.detail.is_empty() { String::new() } else { format!("; {}", shown(&row.detail)) };
-        out.push_str(&format!("{}   {}   {state}{detail}\n", pad(place, widths[0]), pad(title, widths[1])));
+        [shown(&row.place), shown(&row.title), format!("{state}{detail}")]
+    };
+    let mut out = String::new();
+    for (row, cells) in rows.iter().zip(columns(rows.iter().map(cells).collect())) {
+        out.push_str(&format!("{}\n", cells.join("   ")));
         if !row.hint.is_empty() {
             out.push_str(&format!("    to do: {}\n", shown(&row.hint)));
         }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::args::Cli;
 use super::hosts_table::Table;
-use super::output::{pad, print, print_error, print_json, shown, widest};
+use super::output::{error_json, pad, print, print_error, print_json, shown, widest};
 use crate::error::{Error, Exit, Result};
 use crate::hosts::{Answer, attached, is_host, remote_line, remote_words, together};
 use crate::record::now;
@@ -132,7 +132,7 @@ fn error_of(answer: &Answer) -> Value {
             Some(_) => no_document(answer),
             None => failure(&answer.host, answer.code, answer.late, &answer.err),
         };
-        json!({ "code": error.code, "message": error.message, "hint": error.hint })
+        error_json(&error)
     })
 }
 

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::args::{Command, SessionCommand, ShellCommand};
-use super::output::{age, alike, directory, pad, shown, told_apart, widest};
+use super::output::{age, alike, directory, shown, table, told_apart};
 use crate::model::{EpochMs, count};
 
 /// What the rows are.
@@ -27,15 +27,7 @@ impl Table {
 
     /// The table of these hosts' documents.
     pub(super) fn text(self, documents: &[(&str, Value)], now: EpochMs) -> String {
-        let rows: Vec<[String; 5]> = documents.iter().flat_map(|(host, document)| self.rows(host, document, now)).collect();
-        let widths = [0, 1, 2, 3].map(|column| widest(rows.iter().map(|row| row[column].as_str())));
-        let mut out = String::new();
-        for row in rows {
-            let columns: String = (0..4).map(|column| format!("{}   ", pad(&row[column], widths[column]))).collect();
-            out.push_str((columns + &row[4]).trim_end());
-            out.push('\n');
-        }
-        out
+        table(documents.iter().flat_map(|(host, document)| self.rows(host, document, now)).collect())
     }
 
     /// The rows of one host: host, name, state, directory, and what there is to say.

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use serde_json::{Value, json};
 
 use super::args::{ImportCommand, ResurrectArgs};
-use super::output::{directory, for_this_server, local_time, pad, print, print_json, print_notices, shown, widest};
+use super::output::{directory, for_this_server, local_time, print, print_json, print_notices, shown, table};
 use super::{Context, own_path};
 use crate::error::Result;
 use crate::import::{Candidate, Fate};
@@ -88,7 +88,7 @@ fn import_text(import: &Import) -> String {
             [shown(&shell.session), count(shell.windows.len(), "window"), count(candidate.draft.panes, "pane"), became]
         })
         .collect();
-    let mut out = table(&cells);
+    let mut out = table(cells);
     for problem in import.problems.iter().take(PROBLEMS_TOLD) {
         out.push_str(&format!("line {}: {}\n", problem.line, shown(&problem.message)));
     }
@@ -127,17 +127,9 @@ fn saves_text(saves: &[SaveFile]) -> String {
             [local_time(save.at, now), sessions, panes, format!("{}{last}", file(&save.path))]
         })
         .collect();
-    table(&cells)
+    table(cells)
 }
 
 fn file(path: &Path) -> String {
     directory(&path.display().to_string())
-}
-
-fn table(cells: &[[String; 4]]) -> String {
-    let widths = [0, 1, 2].map(|column| widest(cells.iter().map(|row| row[column].as_str())));
-    let line = |row: &[String; 4]| {
-        format!("{}   {}   {}   {}\n", pad(&row[0], widths[0]), pad(&row[1], widths[1]), pad(&row[2], widths[2]), row[3])
-    };
-    cells.iter().map(line).collect()
 }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::Context;
 use super::args::ListArgs;
-use super::output::{age, alike, directory, pad, print, print_json, print_notices, shown, told_apart, widest};
+use super::output::{age, alike, directory, print, print_json, print_notices, shown, table, told_apart};
 use super::shell::shell_json;
 use crate::error::{Error, Result};
 use crate::model::{EpochMs, Policy, count};
@@ -68,11 +68,7 @@ fn text(rows: &[Row], dir: Option<PathBuf>) -> String {
             [name, row.status.word().to_owned(), directory(&row.shell.work_dir.display()), last_column(row, now)]
         })
         .collect();
-    let widths = [0, 1, 2].map(|column| widest(cells.iter().map(|row| row[column].as_str())));
-    cells
-        .iter()
-        .map(|row| format!("{}   {}   {}   {}\n", pad(&row[0], widths[0]), pad(&row[1], widths[1]), pad(&row[2], widths[2]), row[3]))
-        .collect()
+    table(cells)
 }
 
 fn last_column(row: &Row, now: EpochMs) -> String {

@@ -69,7 +69,7 @@ pub fn main() -> ExitCode {
         Err(_) if cli.hosts.is_empty() && cli.command.is_hook() => ExitCode::SUCCESS,
         Err(error) => {
             output::print_error(&error, json);
-            ExitCode::from(error.exit as u8)
+            error.exit.into()
         }
     }
 }

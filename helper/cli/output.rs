@@ -4,6 +4,8 @@ use std::collections::HashSet;
 use std::io::IsTerminal;
 use std::sync::OnceLock;
 
+use serde_json::{Value, json};
+
 use super::args::Cli;
 pub(super) use crate::display::{age, directory, local_time, pad, shown, widest};
 use crate::error::Error;
@@ -30,6 +32,22 @@ pub(super) fn told_apart(name: &str, id: &str, alike: &HashSet<&str>) -> String 
     if alike.contains(name) { format!("{} ({id})", shown(name)) } else { shown(name) }
 }
 
+/// Rows of a table: each column but the last is as wide as its widest cell.
+pub(super) fn columns<const N: usize>(mut rows: Vec<[String; N]>) -> Vec<[String; N]> {
+    for column in 0..N.saturating_sub(1) {
+        let width = widest(rows.iter().map(|row| row[column].as_str()));
+        for row in &mut rows {
+            row[column] = pad(&row[column], width);
+        }
+    }
+    rows
+}
+
+/// A table, a line each.
+pub(super) fn table<const N: usize>(rows: Vec<[String; N]>) -> String {
+    columns(rows).iter().map(|row| format!("{}\n", row.join("   ").trim_end())).collect()
+}
+
 /// The options by which this call names its server, with a space behind: what is told to be run next must mean the same one.
 static SERVER_OPTIONS: OnceLock<String> = OnceLock::new();
 
@@ -51,17 +69,20 @@ pub(super) fn for_this_server(text: &str) -> String {
         .fold(text.to_owned(), |text, group| text.replace(&format!("sidecar {group} "), &format!("sidecar {options}{group} ")))
 }
 
+/// An error as documents hold it.
+pub(super) fn error_json(error: &Error) -> Value {
+    json!({ "code": error.code, "message": error.message, "hint": error.hint.as_deref().map(for_this_server) })
+}
+
 /// Prints an error on standard error, as JSON where the command was asked for that.
 pub(super) fn print_error(error: &Error, json: bool) {
-    let hint = error.hint.as_deref().map(for_this_server);
     if json {
-        let document = serde_json::json!({ "error": { "code": error.code, "message": error.message, "hint": hint } });
-        eprintln!("{document}");
+        eprintln!("{}", json!({ "error": error_json(error) }));
         return;
     }
     eprintln!("error: {}", shown(&error.message));
-    if let Some(hint) = &hint {
-        eprintln!("hint: {}", shown(hint));
+    if let Some(hint) = &error.hint {
+        eprintln!("hint: {}", shown(&for_this_server(hint)));
     }
 }
 
@@ -73,7 +94,7 @@ pub(super) fn print_notices(notices: &[String]) {
 }
 
 /// Prints one JSON document; the control characters above ASCII, which JSON leaves as they are, become escapes.
-pub(super) fn print_json(document: &serde_json::Value) {
+pub(super) fn print_json(document: &Value) {
     let mut out = String::new();
     for c in document.to_string().chars() {
         if c.is_control() {

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use serde_json::{Value, json};
 
 use super::args::{Cli, StatusArgs};
-use super::output::{colours, pad, paint, print, print_json, shown, widest};
+use super::output::{colours, columns, paint, print, print_json, shown};
 use super::session::{server_words, status_json};
 use super::when::as_of;
 use crate::error::{Error, Exit, Result};
@@ -100,10 +100,8 @@ fn text(rows: &[Row]) -> String {
             [row.store.name(), host, waiting, server_words(&row.plan)]
         })
         .collect();
-    let widths = [0, 1, 2].map(|column| widest(cells.iter().map(|row| row[column].as_str())));
-    for (row, cell) in rows.iter().zip(&cells) {
-        let [name, host, waiting, state] = cell;
-        out.push_str(&format!("  {}   {}   {}   {state}\n", pad(name, widths[0]), pad(host, widths[1]), pad(waiting, widths[2])));
+    for (row, cells) in rows.iter().zip(columns(cells)) {
+        out.push_str(&format!("  {}\n", cells.join("   ")));
         let detail = row.plan.server.detail.as_ref().filter(|_| row.store.is_of_this_host());
         out.extend(detail.into_iter().chain(&row.notices).map(|said| format!("    {}\n", paint(&shown(said), "33", colours))));
     }

@@ -8,9 +8,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use super::args::{RestoreArgs, StatusArgs};
-use super::output::{
-    age, alike, colours, directory, for_this_server, local_time, pad, paint, print, print_json, shown, told_apart, widest,
-};
+use super::output::{age, alike, colours, columns, directory, for_this_server, local_time, paint, print, print_json, shown, told_apart};
 use super::when::{AsOf, as_of};
 use super::{Context, own_path};
 use crate::error::{Error, Exit, Result};
@@ -124,10 +122,9 @@ fn status_text(plan: &Plan, server: &str, notices: &[String]) -> String {
     }
     let alike = alike(plan.steps.iter().map(|step| step.name.as_str()));
     let rows: Vec<[String; 4]> = plan.steps.iter().map(|step| row(step, &alike)).collect();
-    let widths = [0, 1, 2].map(|column| widest(rows.iter().map(|row| row[column].as_str())));
-    for (row, step) in rows.iter().zip(&plan.steps) {
-        let action = paint(&pad(&row[1], widths[1]), action_colour(step.action), colours);
-        out.push_str(&format!("  {}   {action}   {}   {}\n", pad(&row[0], widths[0]), pad(&row[2], widths[2]), row[3]));
+    for ([name, action, dir, last], step) in columns(rows).into_iter().zip(&plan.steps) {
+        let action = paint(&action, action_colour(step.action), colours);
+        out.push_str(&format!("  {name}   {action}   {dir}   {last}\n"));
         // Of a shell that runs only what could come back is news.
         let told = step.agents.iter().filter(|agent| step.action != Action::Reattach || agent.verdict != Verdict::No);
         out.extend(told.map(|agent| paint(&agent_line(agent), "2", colours) + "\n"));
@@ -267,9 +264,9 @@ pub(super) fn restore(context: &Context, options: &RestoreArgs) -> Result<ExitCo
         context.store.restore_went_well();
     }
     Ok(if !well || !agents_went_well(&outcomes) {
-        ExitCode::from(Exit::Failed as u8)
+        Exit::Failed.into()
     } else if refused || (options.dry_run && !asking.is_empty()) {
-        ExitCode::from(Exit::Refused as u8)
+        Exit::Refused.into()
     } else {
         ExitCode::SUCCESS
     })
@@ -339,15 +336,11 @@ fn restore_text(outcomes: &[Outcome], dry_run: bool) -> String {
             number => format!("Nothing to restore: {} already running.\n", count(number, "shell")),
         };
     }
-    let names: Vec<String> = told.iter().map(|outcome| shown(&outcome.name)).collect();
-    let width = widest(names.iter().map(String::as_str));
-    let status = widest(told.iter().map(|outcome| word(outcome, dry_run)));
+    let cells = |outcome: &&Outcome| [shown(&outcome.name), word(outcome, dry_run).to_owned(), shown(&outcome.detail)];
     let mut out = String::new();
-    for outcome in &told {
+    for (outcome, cells) in told.iter().zip(columns(told.iter().map(cells).collect())) {
         let agents = outcome.agents.iter().filter(|agent| agent.status != AgentStatus::Skipped || agent.reason != "not_requested");
-        let line = format!("{}   {}   {}", pad(&shown(&outcome.name), width), pad(word(outcome, dry_run), status), shown(&outcome.detail));
-        out.push_str(line.trim_end());
-        out.push('\n');
+        out.push_str(&format!("{}\n", cells.join("   ").trim_end()));
         for agent in agents {
             let status = if dry_run && agent.status == AgentStatus::Resumed { "would be resumed" } else { agent.status.word() };
             out.push_str(&format!("    {}   {} {status}: {}\n", shown(&agent.place), shown(&agent.kind), shown(&agent.detail)));

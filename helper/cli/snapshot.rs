@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 use super::Context;
 use super::args::{SaveArgs, SnapshotCommand};
 use super::output::{
-    age, alike, directory, for_this_server, local_time, pad, print, print_error, print_json, print_notices, shown, told_apart, widest,
+    age, alike, columns, directory, error_json, for_this_server, local_time, print, print_error, print_json, print_notices, shown, table,
+    told_apart,
 };
 use crate::agents::catalog::Catalog;
 use crate::error::{Exit, Result};
@@ -72,7 +73,7 @@ fn save_of_all(options: &SaveArgs) -> Result<ExitCode> {
         let row = |(server, saved): &(String, Result<Saved>)| {
             let mut row = match saved {
                 Ok(saved) => saved_json(saved),
-                Err(error) => json!({ "error": { "code": error.code, "message": error.message, "hint": error.hint } }),
+                Err(error) => json!({ "error": error_json(error) }),
             };
             row["server"] = server.as_str().into();
             row
@@ -89,7 +90,7 @@ fn save_of_all(options: &SaveArgs) -> Result<ExitCode> {
             }
         }
     }
-    Ok(if failed { ExitCode::from(Exit::Failed as u8) } else { ExitCode::SUCCESS })
+    Ok(if failed { Exit::Failed.into() } else { ExitCode::SUCCESS })
 }
 
 fn saved_json(saved: &Saved) -> Value {
@@ -133,8 +134,7 @@ fn list_text(listed: &[Listed]) -> String {
     if listed.is_empty() {
         return for_this_server("No snapshots: `sidecar snapshot save` makes one.\n");
     }
-    let width = widest(listed.iter().map(|one| one.name.as_str()));
-    let line = |one: &Listed| {
+    let cells = |one: &Listed| {
         let what = match &one.content {
             Ok(snapshot) => {
                 let (shells, _, panes, agents) = sizes(&snapshot.state);
@@ -143,9 +143,9 @@ fn list_text(listed: &[Listed]) -> String {
             }
             Err(error) => shown(&error.message),
         };
-        format!("{}   {what}\n", pad(&one.name, width))
+        [one.name.clone(), what]
     };
-    listed.iter().map(line).collect()
+    table(listed.iter().map(cells).collect())
 }
 
 fn show_json(name: &str, snapshot: &Snapshot) -> Value {
@@ -202,12 +202,12 @@ fn show_text(name: &str, snapshot: &Snapshot, config: &Config) -> String {
     let mut out = format!("{name} · {} ({} ago)\n\n", local_time(snapshot.at, now()), age(snapshot.at, now()));
     let shells = &snapshot.state.shells;
     let alike = alike(shells.iter().map(|shell| shell.name.as_str()));
-    let rows: Vec<[String; 2]> =
-        shells.iter().map(|shell| [told_apart(&shell.name, &shell.id, &alike), directory(&shell.work_dir.display())]).collect();
-    let widths = [0, 1].map(|column| widest(rows.iter().map(|row| row[column].as_str())));
-    for (shell, row) in shells.iter().zip(&rows) {
+    let cells = |shell: &Shell| {
         let size = format!("{}, {}", count(shell.windows.len(), "window"), count(shell.panes().count(), "pane"));
-        out.push_str(&format!("  {}   {}   {size}\n", pad(&row[0], widths[0]), pad(&row[1], widths[1])));
+        [told_apart(&shell.name, &shell.id, &alike), directory(&shell.work_dir.display()), size]
+    };
+    for (shell, cells) in shells.iter().zip(columns(shells.iter().map(cells).collect())) {
+        out.push_str(&format!("  {}\n", cells.join("   ")));
         for (place, _, agent, running) in agents_of(shell, snapshot) {
             let title = catalog.get(&agent.kind).map_or(agent.kind.as_str(), |known| known.title.as_str());
             let what = match (running, &agent.ended) {
