@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Exit, Result};
 use crate::tmux::Server;
-use crate::units::{AtLogin, Job, JobChange, JobState, JobStatus, Manager, System, variables};
+use crate::units::{AtLogin, Job, JobChange, JobState, JobStatus, System, variables};
 
 /// Seconds that a start may take: slow start-up files, a tmux.conf that waits for a network, a hundred panes and their agents.
 const LIMIT: u32 = 600;
@@ -10,7 +10,6 @@ const LIMIT: u32 = 600;
 /// The unit of one server.
 pub struct Unit {
     job: Job,
-    manager: Manager,
 }
 
 impl Unit {
@@ -37,7 +36,7 @@ impl Unit {
         let (start, stop, variables) = (words("start"), words("stop"), variables(server.program())?);
         let system = System::here();
         let file = AtLogin { name: &name, description, start, stop, variables, limit: LIMIT }.file(system);
-        Ok(Self { job: Job::of(system, vec![file], "sidecar boot install")?, manager: Manager::of(system) })
+        Ok(Self { job: Job::of(system, vec![file], "sidecar boot install")? })
     }
 
     /// What the manager calls it.
@@ -47,7 +46,7 @@ impl Unit {
 
     /// Whether the user's manager runs without a login; `None` where that can't be told.
     pub fn lingers(&self) -> Option<bool> {
-        self.manager.lingers()
+        self.job.lingers()
     }
 
     /// Installs it. It begins at the next login or boot; a server that lives is left alone.

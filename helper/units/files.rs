@@ -11,13 +11,13 @@ use crate::store::{home, replace_file};
 
 /// The manager's folder.
 #[derive(Clone, Debug)]
-pub struct Files {
+pub(super) struct Files {
     dir: PathBuf,
 }
 
 /// What stands in a unit file's place.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum UnitState {
+pub(super) enum UnitState {
     /// Nothing.
     Missing,
     /// What some version of this program wrote, as it wrote it.
@@ -26,21 +26,12 @@ pub enum UnitState {
     Foreign(String),
 }
 
-/// Whether the link that starts a unit is there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Enabled {
-    /// It is, or none is needed.
-    Yes,
-    /// It is not.
-    No,
-}
-
 impl Files {
     /// The folder of this manager: `${XDG_CONFIG_HOME:-~/.config}/systemd/user`, or `~/Library/LaunchAgents`.
     ///
     /// # Errors
     /// The user's home is not known.
-    pub fn of(system: System) -> Result<Self> {
+    pub(super) fn of(system: System) -> Result<Self> {
         let config = || std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from).filter(|dir| dir.is_absolute());
         let dir = match system {
             System::Systemd => config().map_or_else(|| Ok(home()?.join(".config")), Ok::<_, Error>)?.join("systemd/user"),
@@ -50,7 +41,7 @@ impl Files {
     }
 
     /// Where a file lies.
-    pub fn path(&self, name: &str) -> PathBuf {
+    pub(super) fn path(&self, name: &str) -> PathBuf {
         self.dir.join(name)
     }
 
@@ -58,7 +49,7 @@ impl Files {
     ///
     /// # Errors
     /// It can't be read.
-    pub fn state(&self, name: &str) -> Result<UnitState> {
+    pub(super) fn state(&self, name: &str) -> Result<UnitState> {
         let path = self.path(name);
         let data = match path.symlink_metadata() {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(UnitState::Missing),
@@ -79,14 +70,10 @@ impl Files {
         })
     }
 
-    /// Whether the link that starts a unit is there.
-    pub fn enabled(&self, unit: &UnitFile) -> Enabled {
-        let Some(link) = self.link(unit) else { return Enabled::Yes };
-        if link.is_symlink() && fs_err::canonicalize(link).ok() == fs_err::canonicalize(self.path(&unit.name)).ok() {
-            Enabled::Yes
-        } else {
-            Enabled::No
-        }
+    /// Whether the link that starts a unit is there, or none is needed.
+    pub(super) fn is_enabled(&self, unit: &UnitFile) -> bool {
+        let leads_there = |link: PathBuf| fs_err::canonicalize(link).ok() == fs_err::canonicalize(self.path(&unit.name)).ok();
+        self.link(unit).is_none_or(|link| link.is_symlink() && leads_there(link))
     }
 
     fn link(&self, unit: &UnitFile) -> Option<PathBuf> {
@@ -97,7 +84,7 @@ impl Files {
     ///
     /// # Errors
     /// One is not ours (exit 5), or the folder can't be written.
-    pub fn install(&self, units: &[UnitFile]) -> Result<Vec<PathBuf>> {
+    pub(super) fn install(&self, units: &[UnitFile]) -> Result<Vec<PathBuf>> {
         self.check_all(units)?;
         let mut changed = Vec::new();
         for unit in units {
@@ -107,7 +94,7 @@ impl Files {
                 replace_file(&path, unit.text.as_bytes(), |_| Ok(()))?;
                 changed.push(path.clone());
             }
-            if let Some(link) = self.link(unit).filter(|_| self.enabled(unit) == Enabled::No) {
+            if let Some(link) = self.link(unit).filter(|_| !self.is_enabled(unit)) {
                 fs_err::create_dir_all(link.parent().unwrap_or(&self.dir))?;
                 if link.is_symlink() {
                     fs_err::remove_file(&link)?;
@@ -124,7 +111,7 @@ impl Files {
     ///
     /// # Errors
     /// One is not ours (exit 5), or the folder can't be written.
-    pub fn uninstall(&self, units: &[UnitFile]) -> Result<Vec<PathBuf>> {
+    pub(super) fn uninstall(&self, units: &[UnitFile]) -> Result<Vec<PathBuf>> {
         self.check_all(units)?;
         let mut gone = Vec::new();
         for unit in units {
@@ -149,7 +136,7 @@ impl Files {
     }
 
     /// The folders with the user's own changes to a unit.
-    pub fn drop_ins(&self, units: &[UnitFile]) -> Vec<PathBuf> {
+    pub(super) fn drop_ins(&self, units: &[UnitFile]) -> Vec<PathBuf> {
         units.iter().map(|unit| self.dir.join(format!("{}.d", unit.name))).filter(|folder| folder.is_dir()).collect()
     }
 
@@ -157,7 +144,7 @@ impl Files {
     ///
     /// # Errors
     /// One is not ours (exit 5).
-    pub fn check_all(&self, units: &[UnitFile]) -> Result<()> {
+    pub(super) fn check_all(&self, units: &[UnitFile]) -> Result<()> {
         units.iter().try_for_each(|unit| self.check(unit))
     }
 
@@ -197,7 +184,7 @@ mod tests {
         assert_eq!(files.install(&units(60)).unwrap().len(), 3);
         assert_eq!(files.install(&units(60)).unwrap(), Vec::<PathBuf>::new(), "nothing changed");
         assert_eq!(files.install(&units(90)).unwrap(), [files.path("x.timer")], "an older file of ours gives way");
-        assert_eq!((files.enabled(&units(60)[1]), files.enabled(&units(60)[0])), (Enabled::Yes, Enabled::Yes));
+        assert!(units(60).iter().all(|unit| files.is_enabled(unit)));
         assert_eq!(files.uninstall(&units(60)).unwrap().len(), 3);
         assert_eq!(std::fs::read_dir(home.path()).unwrap().count(), 0);
     }

@@ -2,7 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Enabled, Files, Manager, System, UnitFile, UnitState, Unreachable};
+use super::files::{Files, UnitState};
+use super::manager::{Manager, Unreachable};
+use super::{System, UnitFile};
 use crate::error::{Error, Result};
 use crate::store::home;
 
@@ -186,7 +188,8 @@ impl Job {
                 UnitState::Missing => as_wanted = false,
             }
         }
-        let enabled = self.units.iter().all(|unit| self.files.enabled(unit) == Enabled::Yes);
+        let enabled = self.units.iter().all(|unit| self.files.is_enabled(unit));
+        let runs = if files.is_empty() { Some(false) } else { self.manager.runs(&self.main().0) };
         let install = self.install.to_owned();
         let (state, detail, hint) = if let Some(foreign) = foreign {
             (JobState::Edited, foreign, format!("it is left as it is; moved away, `{install}` writes it anew"))
@@ -197,14 +200,15 @@ impl Job {
         } else if !enabled {
             (JobState::Disabled, "nothing starts it".to_owned(), install)
         } else {
-            (JobState::Installed, String::new(), String::new())
-        };
-        let runs = if files.is_empty() { Some(false) } else { self.manager.runs(&self.main().0) };
-        let detail = match (state, runs) {
-            (JobState::Installed, None) => "whether it runs can't be told: your service manager can't be reached".to_owned(),
-            _ => detail,
+            let unknown = "whether it runs can't be told: your service manager can't be reached";
+            (JobState::Installed, if runs.is_none() { unknown } else { "" }.to_owned(), String::new())
         };
         Ok(JobStatus { state, runs, files, drop_ins: self.files.drop_ins(&self.units), detail, hint })
+    }
+
+    /// Whether the user's manager runs without a login; `None` where that can't be told.
+    pub fn lingers(&self) -> Option<bool> {
+        self.manager.lingers()
     }
 
     /// What has the manager begin with it by hand.

@@ -13,19 +13,19 @@ const LIMIT: Duration = Duration::from_secs(10);
 
 /// The user's service manager, which may be out of reach: in a container, under `su`, without a login.
 #[derive(Clone, Copy, Debug)]
-pub struct Manager {
+pub(super) struct Manager {
     system: System,
 }
 
 /// It can't be reached, or did not do it; in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unreachable(pub String);
+pub(super) struct Unreachable(pub(super) String);
 
 type Done = std::result::Result<(), Unreachable>;
 
 impl Manager {
     /// That of this machine.
-    pub fn of(system: System) -> Self {
+    pub(super) fn of(system: System) -> Self {
         Self { system }
     }
 
@@ -33,7 +33,7 @@ impl Manager {
     ///
     /// # Errors
     /// Nothing has begun.
-    pub fn begin(self, unit: &str, file: &Path) -> Done {
+    pub(super) fn begin(self, unit: &str, file: &Path) -> Done {
         match self.system {
             System::Systemd => {
                 systemctl(&["daemon-reload"])?;
@@ -50,7 +50,7 @@ impl Manager {
     ///
     /// # Errors
     /// It can't be reached, or knows no such unit.
-    pub fn end(self, unit: &str) -> Done {
+    pub(super) fn end(self, unit: &str) -> Done {
         match self.system {
             System::Systemd => systemctl(&["stop", unit]),
             System::Launchd => launchctl(&["bootout", &format!("{}/{unit}", domain())]),
@@ -61,7 +61,7 @@ impl Manager {
     ///
     /// # Errors
     /// It can't be reached.
-    pub fn reload(self) -> Done {
+    pub(super) fn reload(self) -> Done {
         match self.system {
             System::Systemd => systemctl(&["daemon-reload"]),
             System::Launchd => Ok(()),
@@ -69,7 +69,7 @@ impl Manager {
     }
 
     /// Whether a unit runs; `None` if it can't be reached.
-    pub fn runs(self, unit: &str) -> Option<bool> {
+    pub(super) fn runs(self, unit: &str) -> Option<bool> {
         match self.system {
             System::Systemd => {
                 systemctl(&["show", "--property=Version"]).ok()?;
@@ -80,7 +80,7 @@ impl Manager {
     }
 
     /// Whether the user's manager runs without a login, too; `None` where that can't be told.
-    pub fn lingers(self) -> Option<bool> {
+    pub(super) fn lingers(self) -> Option<bool> {
         let user = nix::unistd::getuid().to_string();
         match self.system {
             System::Systemd => match run("loginctl", &["show-user", "--property=Linger", "--value", &user]) {
@@ -94,7 +94,7 @@ impl Manager {
     }
 
     /// What to do where it can't be reached, to begin at once with this unit.
-    pub fn by_hand(self, unit: &str, file: &Path) -> String {
+    pub(super) fn by_hand(self, unit: &str, file: &Path) -> String {
         match self.system {
             System::Systemd => format!("systemctl --user daemon-reload && systemctl --user start {unit}"),
             System::Launchd => format!("launchctl bootstrap {} {}", domain(), file.display()),

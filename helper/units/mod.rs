@@ -1,8 +1,9 @@
 //! Unit files of the user's own service manager: systemd's, or launchd's on macOS.
 //!
 //! [`Periodic`] and [`AtLogin`] describe a job and make its files as text (pure, for both). [`Job`] installs one, takes it away and tells how it
-//! stands: [`Files`] puts files where the manager reads them and takes them away again, and never touches one that somebody else wrote or edited: each file holds a checksum of itself ([`stamp`]). [`Manager`] has
-//! the living manager follow; where it can't be reached, the files alone do at the next login.
+//! stands: `files` puts files where the manager reads them and takes them away again, and never touches one that somebody else wrote or edited:
+//! each file holds a checksum of itself (`stamp`). `manager` has the living manager follow; where it can't be reached, the files alone do at the
+//! next login.
 
 mod at_login;
 mod files;
@@ -14,9 +15,7 @@ mod quote;
 mod stamp;
 
 pub use at_login::AtLogin;
-pub use files::{Enabled, Files, UnitState};
 pub use job::{Job, JobChange, JobState, JobStatus, variables};
-pub use manager::{Manager, Unreachable};
 pub use periodic::Periodic;
 
 /// A file of a unit.
