@@ -1,29 +1,29 @@
 //! Agents: their hooks, and whether their programs are found.
 
-use super::facts::{Facts, Program};
+use super::facts::{Facts, Hook, Program};
 use super::{Finding, Mend};
-use crate::agents::integration::{State, Status};
+use crate::agents::integration::State;
 
 pub(super) fn findings(facts: &Facts) -> Vec<Finding> {
-    let hooks = facts.integrations.iter().filter_map(|(kind, title, found, status)| hook(kind, title, *found, status));
-    hooks.chain(programs(&facts.programs)).collect()
+    facts.hooks.iter().filter_map(finding).chain(programs(&facts.programs)).collect()
 }
 
-fn hook(kind: &str, title: &str, found: bool, status: &Status) -> Option<Finding> {
+fn finding(hook: &Hook) -> Option<Finding> {
+    let Hook { kind, title, is_found, status } = hook;
     let id = format!("integration_{kind}");
     let what =
         |what: &str| if status.detail.is_empty() { format!("{title}: {what}") } else { format!("{title}: {what}: {}", status.detail) };
     let unknown = "which conversation runs in a pane is told late or not at all";
     Some(match status.state {
         // Who does not use an agent needs no hook in it.
-        State::NotInstalled if !found => return None,
+        State::NotInstalled if !is_found => return None,
         State::NotInstalled => Finding::note(id, what("its hook is not installed"), unknown, status.hint.clone()),
         State::Installed if status.detail.is_empty() => Finding::ok(id, what("its hook is installed")),
         State::Installed => {
             Finding::note(id, what("its hook is installed"), "it may not be the helper that you mean, or not be trusted", "")
         }
         State::NeedsRepair => {
-            Finding::problem(id, what("its hook is damaged"), unknown, status.hint.clone()).mended_by(Mend::Repair(kind.to_owned()))
+            Finding::problem(id, what("its hook is damaged"), unknown, status.hint.clone()).mended_by(Mend::Repair(kind.clone()))
         }
         State::NotTrusted => Finding::problem(id, what("its hook is not trusted"), unknown, status.hint.clone()),
         State::Disabled => Finding::problem(id, what("its hooks are off"), unknown, status.hint.clone()),

@@ -30,8 +30,8 @@ pub struct Facts {
     pub records: Records,
     /// What is wrong with `config.json` and with our options in tmux.
     pub warnings: Vec<String>,
-    /// The hooks in agents' settings: kind, title, whether the agent's program is found, and the status.
-    pub integrations: Vec<(String, String, bool, Status)>,
+    /// The hooks in agents' settings.
+    pub hooks: Vec<Hook>,
     /// The programs of the agents that are recorded.
     pub programs: Vec<Program>,
     /// What systemd does to the user's processes, where it runs.
@@ -40,6 +40,19 @@ pub struct Facts {
     pub jobs: Vec<Job>,
     /// The records of this machine's other servers.
     pub others: Vec<Other>,
+}
+
+/// Our hook in an agent's settings.
+#[derive(Clone, Debug)]
+pub struct Hook {
+    /// Which agent.
+    pub kind: String,
+    /// What that is called.
+    pub title: String,
+    /// Whether its program is found.
+    pub is_found: bool,
+    /// How the hook stands.
+    pub status: Status,
 }
 
 /// A job of the user's service manager.

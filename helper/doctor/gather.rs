@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::ask;
-use super::facts::{Facts, Helper, Job, Live, Other, Program, Read, Records};
+use super::facts::{Facts, Helper, Hook, Job, Live, Other, Program, Read, Records};
 use super::mend::Doctor;
 use crate::agents::catalog::{Agent, Catalog};
 use crate::agents::integration::Integration;
@@ -48,7 +48,7 @@ impl Doctor<'_> {
             on_path: on_path(self.helper),
             records: records(store, &loaded),
             warnings,
-            integrations: self.integrations(&catalog),
+            hooks: self.hooks(&catalog),
             programs: programs(state, &catalog, path),
             logind: super::logind::read(seen.map(|seen| seen.generation.pid)),
             jobs: self.jobs(),
@@ -92,11 +92,11 @@ impl Doctor<'_> {
         }
     }
 
-    fn integrations(&self, catalog: &Catalog) -> Vec<(String, String, bool, crate::agents::integration::Status)> {
+    fn hooks(&self, catalog: &Catalog) -> Vec<Hook> {
         let of = |agent: &Agent| {
             let program = program(agent, None);
             let status = Integration::of(agent).ok().flatten()?.status(self.helper, program.as_deref());
-            Some((agent.kind.clone(), agent.title.clone(), program.is_some(), status))
+            Some(Hook { kind: agent.kind.clone(), title: agent.title.clone(), is_found: program.is_some(), status })
         };
         catalog.agents().iter().filter_map(of).collect()
     }

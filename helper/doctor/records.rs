@@ -4,9 +4,7 @@ use super::Finding;
 use super::facts::{Facts, Other};
 use crate::display::{age, directory};
 use crate::model::{EpochMs, count};
-
-/// Automatic restores that fail so often in a row are given up.
-const GIVEN_UP: u32 = 3;
+use crate::plugin::MOST_FAILURES;
 
 pub(super) fn findings(facts: &Facts) -> Vec<Finding> {
     let mut found = vec![readable(facts), writable(facts)];
@@ -116,7 +114,7 @@ fn aside(facts: &Facts) -> Option<Finding> {
 
 fn automatic(facts: &Facts) -> Option<Finding> {
     let failed = facts.records.failed_automatics;
-    (failed >= GIVEN_UP).then(|| {
+    (failed >= MOST_FAILURES).then(|| {
         Finding::problem(
             "automatic_restore",
             format!("{failed} automatic restores in a row have failed"),

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::facts::{Facts, Helper, Job, Live, Logind, Other, Program, Read, Records};
+use super::facts::{Facts, Helper, Hook, Job, Live, Logind, Other, Program, Read, Records};
 use super::{Level, Mend, examine};
 use crate::agents::integration::{State, Status};
 use crate::model::{Generation, ServerReport, ServerState};
@@ -71,7 +71,7 @@ fn well() -> Facts {
             failed_automatics: 0,
         },
         warnings: Vec::new(),
-        integrations: vec![("claude".into(), "Claude Code".into(), true, status(State::Installed))],
+        hooks: vec![Hook { kind: "claude".into(), title: "Claude Code".into(), is_found: true, status: status(State::Installed) }],
         programs: vec![Program { name: "claude".into(), on_path: true, by_login_shell: None }],
         logind: Some(Logind { kills: false, lingers: false, group: Some("/user.slice/user-1.slice/session-2.scope".into()) }),
         jobs: vec![job("snapshot_timer", JobState::Installed, Some(true)), job("boot_unit", JobState::NotInstalled, Some(false))],
@@ -176,14 +176,14 @@ fn each_ill_has_its_finding_and_no_other() {
         ("records_aside", Note, None, |facts| facts.records.aside = vec![PathBuf::from("/s/shells.json.corrupt-1")]),
         ("automatic_restore", Problem, None, |facts| facts.records.failed_automatics = 3),
         ("other_servers", Note, None, |facts| facts.others[0].lives = false),
-        ("integration_claude", Note, None, |facts| facts.integrations[0].3 = status(State::NotInstalled)),
-        ("integration_claude", Note, None, |facts| facts.integrations[0].3.detail = "it calls /elsewhere".into()),
+        ("integration_claude", Note, None, |facts| facts.hooks[0].status = status(State::NotInstalled)),
+        ("integration_claude", Note, None, |facts| facts.hooks[0].status.detail = "it calls /elsewhere".into()),
         ("integration_claude", Problem, Some(Mend::Repair("claude".into())), |facts| {
-            facts.integrations[0].3 = status(State::NeedsRepair);
+            facts.hooks[0].status = status(State::NeedsRepair);
         }),
-        ("integration_claude", Problem, None, |facts| facts.integrations[0].3 = status(State::NotTrusted)),
-        ("integration_claude", Problem, None, |facts| facts.integrations[0].3 = status(State::Disabled)),
-        ("integration_claude", Problem, None, |facts| facts.integrations[0].3 = status(State::Unreadable)),
+        ("integration_claude", Problem, None, |facts| facts.hooks[0].status = status(State::NotTrusted)),
+        ("integration_claude", Problem, None, |facts| facts.hooks[0].status = status(State::Disabled)),
+        ("integration_claude", Problem, None, |facts| facts.hooks[0].status = status(State::Unreadable)),
         ("server_path", Note, None, |facts| {
             facts.programs[0].on_path = false;
             facts.programs[0].by_login_shell = Some(true);
@@ -220,7 +220,7 @@ fn what_does_not_concern_the_user_is_no_finding() {
     for (id, change) in [
         (
             "integration_claude",
-            (|facts| facts.integrations[0] = ("claude".into(), "C".into(), false, status(State::NotInstalled))) as Change,
+            (|facts| facts.hooks[0] = Hook { is_found: false, status: status(State::NotInstalled), ..facts.hooks[0].clone() }) as Change,
         ),
         ("helper_on_path", |facts| facts.on_path = None),
         ("helper_build", |facts| live(facts).is_current = None),

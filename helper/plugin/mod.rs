@@ -21,6 +21,7 @@ pub use keys::{Does, KeyStanding};
 pub use link::{Linked, link, stable_path};
 pub use load::Loading;
 pub use menus::Ask;
+pub use offer::MOST_FAILURES;
 
 /// What sidecar.tmux and the helper agree on. Raised, here and in `scripts/helper.sh`, when one of them no longer understands the
 /// other: a plugin takes no helper of another number.

@@ -14,7 +14,7 @@ use crate::tmux::{Drawn, SeenClient, arg};
 const LIMIT: Duration = Duration::from_secs(5);
 
 /// After this many failures in a row nothing is restored automatically any more.
-const MOST_FAILURES: u32 = 3;
+pub const MOST_FAILURES: u32 = 3;
 
 /// What a look leaves to be done, when no lock is held any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
