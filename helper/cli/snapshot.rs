@@ -43,7 +43,7 @@ pub(super) fn run(command: &SnapshotCommand, context: impl FnOnce() -> Result<Co
         }
         SnapshotCommand::Show { name, json } => {
             let context = context()?;
-            let snapshot = context.snapshots().show(name)?;
+            let snapshot = context.store.snapshot(name)?;
             if *json {
                 print_json(&show_json(name, &snapshot));
             } else {

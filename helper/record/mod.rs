@@ -19,7 +19,7 @@ mod windows;
 
 pub use binding::{Processes, bind};
 pub use closing::{DRIFT, Endings, Keep, bury, bury_deleted, expires_at, latest_time, purge};
-pub use observe::{Changes, Rules, Tags, observe};
+pub use observe::{Changes, Rules, Tags};
 pub use pristine::MOVED_ASIDE;
 pub use programs::is_named;
 pub use project::{branch_of, line_to_bring_back, of as project_of};

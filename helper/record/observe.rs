@@ -71,7 +71,14 @@ enum Fate {
 /// Makes the new records from the old ones and one complete look.
 ///
 /// `screen` is what the session shows that [`pristine::candidate`] names, if it names one.
-pub fn observe(old: State, seen: &Observation, hints: &[Hint], screen: Option<&Screen>, rules: &Rules, ids: &mut dyn Ids) -> Changes {
+pub(super) fn observe(
+    old: State,
+    seen: &Observation,
+    hints: &[Hint],
+    screen: Option<&Screen>,
+    rules: &Rules,
+    ids: &mut dyn Ids,
+) -> Changes {
     let mut state = old;
     let (mut tags, mut notes, mut wanted_at) = (Tags::default(), Vec::new(), None);
     apply_hints(&mut state, hints);

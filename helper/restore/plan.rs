@@ -37,7 +37,7 @@ pub struct Facts<'a> {
 }
 
 /// The plan: a step for each shell, by project, then name.
-pub fn plan(facts: &Facts) -> Plan {
+pub(super) fn plan(facts: &Facts) -> Plan {
     let endings = Endings::of(facts.state, facts.hints, facts.boot);
     let panes_in: HashMap<&str, usize> =
         facts.state.shells.iter().flat_map(Shell::own_windows).map(|window| (window.id.as_str(), window.panes.len())).collect();

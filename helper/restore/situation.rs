@@ -132,7 +132,7 @@ pub fn situation_with(server: &Server, store: &Store, config: &Config, besides: 
 ///
 /// # Errors
 /// The records can't be read at all.
-pub fn situation_unasked(store: &Store, config: &Config, why: &str) -> Result<Situation> {
+pub(super) fn situation_unasked(store: &Store, config: &Config, why: &str) -> Result<Situation> {
     let Loaded { state, notices, writable, .. } = store.load()?;
     let state = alone(state, config);
     let server = ServerReport {

@@ -7,7 +7,7 @@ use std::str::Chars;
 const LONGEST: usize = 64;
 
 /// Keeps text, line breaks, tabs and SGR sequences (`ESC [ … m`); drops every other escape sequence and control character.
-pub fn clean(text: &str) -> String {
+pub(super) fn clean(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {

@@ -6,6 +6,5 @@ mod clean;
 mod take;
 mod text;
 
-pub use clean::clean;
 pub use take::take;
 pub use text::{again, has_any};

@@ -48,14 +48,12 @@ pub fn take(server: &Server, store: &Store, config: &Config, last: bool) -> Resu
         if process::argv(pane.pid).is_some_and(|argv| is_starting(&argv)) {
             continue;
         }
-        let Some((asked, known)) = store.text_mark(id) else {
-            due.push((0, id, pane, None));
-            continue;
-        };
-        if !pane.is_same_pane(&known.state) {
-            due.push((0, id, pane, None));
-        } else if known.state != pane.state && (last || has_rested(asked, &known, now())) {
-            due.push((asked, id, pane, Some(known.prompt)));
+        match store.text_mark(id).filter(|(_, known)| pane.is_same_pane(&known.state)) {
+            None => due.push((0, id, pane, None)),
+            Some((asked, known)) if known.state != pane.state && (last || has_rested(asked, &known, now())) => {
+                due.push((asked, id, pane, Some(known.prompt)));
+            }
+            Some(_) => {}
         }
     }
     due.sort_by_key(|&(asked, ..)| asked);

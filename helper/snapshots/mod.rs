@@ -102,14 +102,6 @@ impl Snapshots<'_> {
         names.map(|name| Listed { content: self.store.snapshot(&name), name }).collect()
     }
 
-    /// The one of this name.
-    ///
-    /// # Errors
-    /// There is none (exit 3), or it can't be read.
-    pub fn show(&self, name: &str) -> Result<Snapshot> {
-        self.store.snapshot(name)
-    }
-
     /// Gives up the snapshots that `snapshots.keep` does not keep; gives their names.
     ///
     /// # Errors
