@@ -338,7 +338,11 @@ fn a_full_screen_editor_works_as_it_did() {
     world.press("=web:", &["vi -u NONE \"it's a note.txt\"", "Enter"]);
     world.wait_in_front("=web:", &["vi", "-u", "NONE", "it's a note.txt"]);
     world.look_anew();
-    world.crash_and_restore();
+    world.crash();
+    // The old one is on its way out, and the new one would ask about its swap file.
+    let swap = world.work().join("a/.it's a note.txt.swp");
+    wait_for("the editor's end", || (!swap.exists()).then_some(()));
+    world.sidecar(["session", "restore"]).ok();
     world.wait_in_front("=web:", &["vi", "-u", "NONE", "it's a note.txt"]);
     world.wait_shown("=web:", "~");
     world.press("=web:", &["C-z"]);

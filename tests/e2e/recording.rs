@@ -26,7 +26,10 @@ fn every_field_of_a_session_is_recorded() {
     world.tmux(["new-window", "-d", "-t", "web:7", "exec sleep 500"]).ok();
     let web = wait_for("what runs", || {
         world.look();
-        Some(world.shell("web")).filter(|web| web["windows"][1]["panes"][0].get("argv").is_some() && web["windows"][2].is_object())
+        let windows = &world.shell("web")["windows"];
+        // tmux names a window after what runs in it with a delay.
+        let is_there = windows[1]["name"] == "sleep" && windows[1]["panes"][0].get("argv").is_some() && windows[2].is_object();
+        is_there.then(|| world.shell("web"))
     });
 
     for (key, value) in [("session", json!("web")), ("name", json!("web")), ("madeAs", json!("web")), ("policy", json!("inherit"))] {
