@@ -1,11 +1,12 @@
 //! What another host is told to run. Pure.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
-/// Finds the helper on the other host, whose PATH for such commands is often poor, and becomes it. It holds nothing of the user's
-/// words, and neither quotes nor backslashes, so that it is one word to fish, too.
+/// Reads the words, finds the helper on the other host, whose PATH for such commands is often poor, and becomes it. It holds nothing of
+/// the user's words, and no character that any shell reads inside single quotes. (`x` keeps line breaks at a word's end.)
 const FIND: &str = concat!(
+    r#"for a; do w=$(printf "%bx" "$a"); shift; set -- "$@" "${w%x}"; done; "#,
     r#"for s in "$(command -v sidecar)" "$HOME/.local/bin/sidecar" "$HOME/.tmux/plugins/sidecar.tmux/bin/sidecar" "#,
     r#""${XDG_CONFIG_HOME:-$HOME/.config}/tmux/plugins/sidecar.tmux/bin/sidecar" "#,
     r#""${CARGO_HOME:-$HOME/.cargo}/bin/sidecar"; "#,
@@ -16,25 +17,20 @@ const FIND: &str = concat!(
 /// The line for the other host's login shell.
 pub fn remote_line(words: &[OsString]) -> OsString {
     let mut line = b"exec /bin/sh -c ".to_vec();
-    for word in [OsStr::new(FIND), OsStr::new("sidecar")].into_iter().chain(words.iter().map(OsString::as_os_str)) {
-        line.extend(quoted(word.as_bytes()));
-        line.push(b' ');
+    let words = words.iter().map(|word| encoded(word.as_bytes()));
+    for word in [FIND.into(), b"sidecar".to_vec()].into_iter().chain(words) {
+        line.extend([b"'", &word[..], b"' "].concat());
     }
     line.pop();
     OsString::from_vec(line)
 }
 
-/// One word, whatever stands in it, for a POSIX shell and for fish, to which a backslash inside single quotes means something.
-fn quoted(word: &[u8]) -> Vec<u8> {
-    let mut out = vec![b'\''];
-    for &byte in word {
-        match byte {
-            b'\'' | b'\\' => out.extend([b'\'', b'\\', byte, b'\'']),
-            _ => out.push(byte),
-        }
-    }
-    out.push(b'\'');
-    out
+/// A word, whatever stands in it, without what means anything to some shell inside single quotes: a backslash (fish), `!` and a line
+/// break (csh), a quote. They, and all that is no printable ASCII, become `\0OOO`, which `printf %b` reads.
+fn encoded(word: &[u8]) -> Vec<u8> {
+    let plain = |byte: u8| matches!(byte, b' '..=b'~') && !b"'\\!".contains(&byte);
+    let encode = |&byte: &u8| if plain(byte) { vec![byte] } else { format!("\\0{byte:03o}").into_bytes() };
+    word.iter().flat_map(encode).collect()
 }
 
 /// What remains for the other host of this call's words, behind the program's name: all but the options before the command that name
@@ -104,6 +100,6 @@ mod tests {
     fn the_fixed_part_is_one_word_to_any_shell() {
         assert!(!FIND.contains(['\'', '\\', '\n', '!']));
         let line = remote_line(&words("it's"));
-        assert!(line.to_str().unwrap().ends_with(r"127' 'sidecar' 'it'\''s'"), "{line:?}");
+        assert!(line.to_str().unwrap().ends_with(r"127' 'sidecar' 'it\0047s'"), "{line:?}");
     }
 }

@@ -93,6 +93,7 @@ fn every_word_arrives_as_it_was_whatever_the_login_shell_is() {
         b"tab\there",
         b"new\nline",
         b"end\n",
+        b"a\n' ; exit 7 #",
         b"'",
         b"''",
         b"\"",
@@ -134,7 +135,7 @@ fn every_word_arrives_as_it_was_whatever_the_login_shell_is() {
         b"\x01\x1b[31m",
         b"\r",
     ];
-    for shell in ["/bin/sh", "/bin/bash", "/bin/dash", "/usr/bin/zsh", "/usr/bin/fish"] {
+    for shell in ["/bin/sh", "/bin/bash", "/bin/dash", "/usr/bin/zsh", "/usr/bin/fish", "/usr/bin/tcsh"] {
         for pair in nasty.windows(2) {
             let [one, two] = [pair[0], pair[1]].map(OsStr::from_bytes);
             let mut command = ssh.command();
