@@ -106,18 +106,18 @@ fn failure(host: &str, code: Option<i32>, late: bool, said: &str) -> Error {
     }
 }
 
-/// What a command that ran has printed, where that is a document.
+/// The document of a command that ran: a line of its own, since start-up files there may print as well.
 fn document(answer: &Answer) -> Option<Value> {
     exit_of(answer.code)?;
-    serde_json::from_slice(&answer.out).ok()
+    let lines = answer.out.split(|&byte| byte == b'\n').rev();
+    lines.filter_map(|line| serde_json::from_slice(line).ok()).find(Value::is_object)
 }
 
 fn row_json(answer: &Answer) -> Value {
-    let code = code_of(answer);
     if let Some(document) = document(answer) {
-        return json!({ "host": answer.host, "exit": code, "document": document });
+        return json!({ "host": answer.host, "exit": code_of(answer), "document": document });
     }
-    json!({ "host": answer.host, "exit": code, "error": error_of(answer) })
+    json!({ "host": answer.host, "exit": code_of(answer).max(1), "error": error_of(answer) })
 }
 
 fn no_document(answer: &Answer) -> Error {

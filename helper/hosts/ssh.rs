@@ -8,6 +8,9 @@ use std::time::Duration;
 use crate::child::{self, Kept};
 use crate::error::{Error, Result};
 
+/// What is kept of what a host says, in bytes: thousands of shells. One may print without end.
+const KEPT: Kept = Kept { out: 16 << 20, err: 1 << 20 };
+
 /// What a host answered.
 #[derive(Debug)]
 pub struct Answer {
@@ -64,7 +67,7 @@ impl Answer {
     fn hear(&mut self, mut command: Command, limit: Duration) {
         // Nobody can be asked by several at once: what ssh would ask on the terminal is answered by this with nothing.
         command.env("SSH_ASKPASS_REQUIRE", "force").env("SSH_ASKPASS", "false");
-        match child::run(&mut command, None, Kept::ALL, limit) {
+        match child::run(&mut command, None, KEPT, limit) {
             Ok(ended) => {
                 self.code = ended.status.and_then(|status| status.code());
                 self.late = ended.status.is_none();

@@ -22,6 +22,10 @@ printf '%s\0' "$@" >"$NOTES/$(date +%s%N).$$"
 case $2 in
   down) echo 'ssh: connect to host down port 22: Connection refused' >&2; exit 255 ;;
   slow) exec sleep 60 ;;
+  mute) exec sleep 60 >/dev/null 2>&1 ;;
+  endless) exec yes ;;
+  rubbish) echo 'Welcome!'; echo '{"no'; exit 0 ;;
+  banner) echo 'Welcome!' ;;
 esac
 [ -z "$REMOTE_HOME" ] || HOME=$REMOTE_HOME
 PATH=${REMOTE_PATH-$PATH} SIDECAR_HOST_ID=$2 exec "${REMOTE_SHELL:-/bin/sh}" -c "$3"
@@ -249,6 +253,23 @@ fn several_hosts_are_asked_at_once_and_those_that_fail_keep_no_other_from_being_
     // What a command itself refuses: the worst of the codes, and its own error.
     let said = ssh.run(&["--host", "web", "--host", "api", "shell", "forget", "nobody", "--json"]);
     assert_eq!((said.code, &said.json()["hosts"][1]["error"]["code"]), (3, &json!("no_such_shell")), "{said:?}");
+}
+
+#[test]
+fn a_host_that_prints_rubbish_or_without_end_has_failed_and_a_greeting_hides_no_document() {
+    let world = world(&["a"]);
+    let ssh = Ssh::new(&world);
+    let hosts = ["mute", "endless", "rubbish", "banner"].map(|host| format!("--host={host}"));
+    let began = Instant::now();
+    let words: Vec<&str> = hosts.iter().map(String::as_str).chain(["--host-timeout", "5", "session", "status", "--json"]).collect();
+    let said = ssh.run(&words);
+    assert!(began.elapsed() < Duration::from_secs(40), "it takes its 5 seconds: {:?}", began.elapsed());
+    let document = said.json();
+    let rows = document["hosts"].as_array().unwrap();
+    let summary: Vec<_> = rows.iter().map(|row| (row["exit"].as_u64().unwrap(), row["error"]["code"].as_str())).collect();
+    assert_eq!(summary, [(1, Some("timeout")), (1, Some("timeout")), (1, Some("no_document")), (0, None)]);
+    assert_eq!(rows[3]["document"]["schemaVersion"], 1);
+    assert_eq!(ssh.run(&["--host=banner", "--host=rubbish", "session", "status", "--json"]).code, 1);
 }
 
 #[test]
