@@ -57,8 +57,13 @@ pub fn look(catalog: &Catalog, pid: i32, title: &str, old: Option<&Binding>, now
     let config_dir = config_dir(agent, pid);
     let told = folder_at(agent, config_dir.as_ref()).and_then(|folder| told(agent, &process, &folder, title, old, now));
     let dir = process::directory(pid).map(RawText::from);
-    let works_here = process.kind != "codex";
+    let works_here = works_where_it_stands(&process.kind);
     Some(SeenAgent { agent: process, dir, works_here, config_dir, told })
+}
+
+/// Whether an agent's process is in the directory that it works in.
+pub fn works_where_it_stands(kind: &str) -> bool {
+    kind != "codex"
 }
 
 fn told(agent: &Agent, process: &AgentProcess, folder: &Path, title: &str, old: Option<&Binding>, now: EpochMs) -> Option<Told> {

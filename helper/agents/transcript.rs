@@ -1,6 +1,7 @@
 //! Whether a conversation has a transcript: found by its id, where the catalog says that its agent keeps them. Where an agent says
 //! that it will write one, it may never be.
 
+use std::cell::RefCell;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
@@ -56,6 +57,34 @@ pub(super) fn find(agent: &Agent, folder: &Path, id: &str) -> Option<PathBuf> {
 fn is_of(agent: &Agent, id: &str, path: &Path) -> bool {
     fs_err::metadata(path).is_ok_and(|data| data.is_file() && data.len() > 0)
         && (!agent.transcripts.contains("{id8}") || first_line(path).is_some_and(|line| line.contains(id)))
+}
+
+/// The transcripts of an agent's conversations that were written to since then. `binding` tells whose folders.
+pub fn since(agent: &Agent, binding: &Binding, since: EpochMs) -> Vec<PathBuf> {
+    let found = RefCell::new(Vec::new());
+    let collect = |path: &Path| {
+        if written(path).is_some_and(|at| at >= since) {
+            found.borrow_mut().push(path.to_owned());
+        }
+        false
+    };
+    let folders = if agent.transcripts.is_empty() { Vec::new() } else { folders(agent, binding) };
+    for folder in folders {
+        search(&folder, &agent.transcript_of("*"), &collect);
+    }
+    let mut found = found.into_inner();
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
+/// Whether a file is this conversation's transcript.
+pub fn is_named(agent: &Agent, path: &Path, id: &str) -> bool {
+    let pattern = agent.transcript_of(id);
+    let names: Vec<PathBuf> =
+        path.ancestors().take(pattern.split('/').count()).filter_map(|part| part.file_name()).map(PathBuf::from).collect();
+    let below: PathBuf = names.iter().rev().collect();
+    fits(&below, &pattern) && is_of(agent, id, path)
 }
 
 fn first_line(path: &Path) -> Option<String> {

@@ -1,8 +1,10 @@
-//! Which conversation an agent has, by what it printed. Pure, and never a guess: one id that fits, on one screen, or none.
+//! Which conversation an agent has, by what it printed. Pure, and never a guess: one id that fits, on one screen, and nothing else there
+//! that it could be, or none.
 
 use std::collections::{HashMap, HashSet};
 
 use crate::agents::catalog::Agent;
+use crate::model::RawText;
 
 /// A pane with an agent whose conversation is not known.
 #[derive(Clone, Debug)]
@@ -11,6 +13,8 @@ pub(super) struct Candidate {
     pub(super) pane: String,
     /// Which agent.
     pub(super) kind: String,
+    /// The directory that it is in.
+    pub(super) dir: Option<RawText>,
     /// The ids on its screen whose transcript is there and was begun in the agent's own directory.
     pub(super) ids: HashSet<String>,
 }
@@ -23,8 +27,23 @@ pub(super) fn ids_on(screen: &[String], agent: &Agent) -> HashSet<String> {
     words.map(|word| word.trim_end_matches('.')).filter(|word| agent.is_id(word)).map(str::to_owned).collect()
 }
 
-/// The conversation of each pane of which that is sure. `is_claimed` tells whether another pane has it, or another process has it open.
-pub(super) fn agreed(candidates: &[Candidate], is_claimed: &dyn Fn(&Candidate, &str) -> bool) -> HashMap<String, String> {
+/// What is in a candidate's directory of its kind, wherever it runs: an agent that prints no id may have the conversation that another
+/// one quotes, and what a screen shows may be the conversation before the present one.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Around {
+    /// Agents whose conversation is not known.
+    pub(super) agents: usize,
+    /// Conversations that nobody has, written to since the candidate runs.
+    pub(super) conversations: usize,
+}
+
+/// The conversation of each pane of which that is sure: in one directory those of all agents, or of none. `is_claimed` tells whether
+/// another pane has it, or another process has it open.
+pub(super) fn agreed(
+    candidates: &[Candidate],
+    is_claimed: &dyn Fn(&Candidate, &str) -> bool,
+    around: &dyn Fn(&Candidate) -> Around,
+) -> HashMap<String, String> {
     let mut shown: HashMap<(&str, &str), usize> = HashMap::new();
     for candidate in candidates {
         for id in &candidate.ids {
@@ -37,7 +56,14 @@ pub(super) fn agreed(candidates: &[Candidate], is_claimed: &dyn Fn(&Candidate, &
         let alone = shown.get(&(candidate.kind.as_str(), only.as_str())) == Some(&1);
         (alone && !is_claimed(candidate, only)).then(|| (candidate.pane.clone(), only.clone()))
     };
-    candidates.iter().filter_map(one).collect()
+    let all_are_told = |candidate: &Candidate| {
+        let there = || candidates.iter().filter(|other| other.kind == candidate.kind && other.dir == candidate.dir);
+        there().all(|other| one(other).is_some()) && {
+            let (around, most) = (around(candidate), there().count());
+            around.agents <= most && around.conversations <= most
+        }
+    };
+    candidates.iter().filter(|candidate| !candidate.ids.is_empty() && all_are_told(candidate)).filter_map(one).collect()
 }
 
 #[cfg(test)]
@@ -49,7 +75,7 @@ mod tests {
     const TWO: &str = "01a228e7-fac2-7180-b353-a6ead433a7bb";
 
     fn candidate(pane: &str, ids: &[&str]) -> Candidate {
-        Candidate { pane: pane.into(), kind: "claude".into(), ids: ids.iter().map(|&id| id.to_owned()).collect() }
+        Candidate { pane: pane.into(), kind: "claude".into(), dir: Some(pane.into()), ids: ids.iter().map(|&id| id.to_owned()).collect() }
     }
 
     #[test]
@@ -67,8 +93,9 @@ mod tests {
     #[test]
     fn it_is_taken_only_where_there_is_one_and_nobody_else_has_it() {
         let nobody = |_: &Candidate, _: &str| false;
+        let none_else = |_: &Candidate| Around { agents: 1, conversations: 1 };
         let of = |candidates: &[Candidate], is_claimed: &dyn Fn(&Candidate, &str) -> bool| {
-            let mut found: Vec<_> = agreed(candidates, is_claimed).into_iter().collect();
+            let mut found: Vec<_> = agreed(candidates, is_claimed, &none_else).into_iter().collect();
             found.sort();
             found
         };
@@ -82,5 +109,20 @@ mod tests {
         let mut other = candidate("b", &[ONE]);
         other.kind = "codex".into();
         assert_eq!(of(&[candidate("a", &[ONE]), other], &nobody).len(), 2, "ids of two agents are two things");
+    }
+
+    #[test]
+    fn in_one_directory_all_are_told_or_none() {
+        let of = |candidates: &[Candidate], agents, conversations| {
+            let here: Vec<Candidate> = candidates.iter().map(|one| Candidate { dir: Some("/w".into()), ..one.clone() }).collect();
+            agreed(&here, &|_, _| false, &|_| Around { agents, conversations }).len()
+        };
+        let (one, two) = (candidate("a", &[ONE]), candidate("b", &[TWO]));
+        assert_eq!(of(&[one.clone(), two.clone()], 2, 2), 2);
+        assert_eq!(of(&[one.clone()], 1, 1), 1);
+        assert_eq!(of(&[one.clone(), candidate("b", &[])], 2, 1), 0, "the other one may have it, and this one quote it");
+        assert_eq!(of(&[one.clone()], 2, 1), 0, "one that runs elsewhere may have it");
+        assert_eq!(of(&[one.clone()], 1, 2), 0, "it may be at a later one by now");
+        assert_eq!(of(&[one, candidate("b", &[ONE, TWO])], 2, 2), 0);
     }
 }

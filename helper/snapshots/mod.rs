@@ -10,7 +10,7 @@ use running::Looked;
 pub use timer::{EVERY, Timer};
 
 use crate::error::{Error, Result};
-use crate::model::{Pane, SNAPSHOT_VERSION, Shell, Snapshot, Source, State, count};
+use crate::model::{Binding, Pane, SNAPSHOT_VERSION, Shell, Snapshot, Source, State, count};
 use crate::record::{Recorded, bind, now, record};
 use crate::store::{Config, Level, Lock, Store, superfluous};
 use crate::tmux::Server;
@@ -64,9 +64,11 @@ impl Snapshots<'_> {
         }
         let held = self.store.lock(LOCK_LIMIT)?;
         let mut notices = self.store.load()?.notices;
+        let last = self.store.snapshots().pop().and_then(|name| Some((self.store.snapshot(&name).ok()?, name)));
         let (state, looked) = match record(self.server, self.store, self.config, &held) {
             Ok(Recorded { seen, changes }) => {
-                let looked = running::look(self.server, self.store, self.config, &changes.state, &seen, harvest);
+                let told = last.iter().flat_map(|(last, _)| told_by_screens(last)).collect();
+                let looked = running::look(self, &changes.state, &seen, harvest, &told);
                 (changes.state, looked)
             }
             Err(error) if matches!(error.code, "no_answer" | "other_server") => {
@@ -84,8 +86,7 @@ impl Snapshots<'_> {
         if state.shells.is_empty() && state.unreadable.is_empty() {
             return Ok(Saved { notices, ..nothing("no shells are recorded") });
         }
-        let last = self.store.snapshots().pop().and_then(|name| Some((self.store.snapshot(&name).ok()?, name)));
-        let (snapshot, harvested) = freeze(state, looked, last.as_ref().map(|(last, _)| last));
+        let (snapshot, harvested) = freeze(state, looked);
         if let Some((_, name)) = last.filter(|(last, _)| last.is_same(&snapshot)) {
             return Ok(Saved { removed: self.prune_held(&held)?, notices, ..nothing(&format!("nothing changed since {name}")) });
         }
@@ -132,20 +133,18 @@ pub fn conversations(state: &State) -> impl Iterator<Item = &Pane> {
     state.shells.iter().flat_map(Shell::panes).filter(|pane| pane.agent.as_ref().is_some_and(|agent| !agent.id.is_empty()))
 }
 
-/// The records and the agents of a look as they are kept; what was found on a screen before is kept as long as the same process runs there.
-fn freeze(mut state: State, looked: Looked, last: Option<&Snapshot>) -> (Snapshot, Vec<String>) {
+/// What was found on a screen before, by the panes' ids; it counts as long as the same process runs there.
+fn told_by_screens(last: &Snapshot) -> impl Iterator<Item = (&str, &Binding)> {
+    let bound = conversations(&last.state).filter_map(|pane| Some((pane.id.as_str(), pane.agent.as_ref()?)));
+    bound.filter(|(_, binding)| binding.source == Source::Screen)
+}
+
+/// The records and the agents of a look as they are kept.
+fn freeze(mut state: State, looked: Looked) -> (Snapshot, Vec<String>) {
     state.tombstones.clear();
     // Whose they are stands in the records themselves.
     (state.bootstrap, state.socket, state.host_name) = (None, None, None);
     let Looked { mut running, mut found } = looked;
-    let earlier = last.iter().flat_map(|last| conversations(&last.state));
-    for pane in earlier {
-        let Some(binding) = pane.agent.as_ref().filter(|binding| binding.source == Source::Screen) else { continue };
-        let same = running.iter().any(|running| running.pane == pane.id && running.agent.process == binding.process);
-        if same && !found.iter().any(|(known, _)| *known == pane.id) {
-            found.push((pane.id.clone(), binding.clone()));
-        }
-    }
     running.retain(|running| !found.iter().any(|(pane, _)| *pane == running.pane));
     let panes = state.shells.iter_mut().flat_map(|shell| &mut shell.windows).flat_map(|window| &mut window.panes);
     let mut harvested = Vec::new();

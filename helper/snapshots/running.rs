@@ -1,16 +1,18 @@
 //! The agents that run in panes without being what the pane is bound to, and what their screens tell.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use super::harvest::{Candidate, agreed, ids_on};
+use super::Snapshots;
+use super::harvest::{Around, Candidate, agreed, ids_on};
 use crate::agents::catalog::{Agent, Catalog};
 use crate::agents::evidence::{self, SeenAgent};
+use crate::agents::lineage::{AgentProcess, conversations};
 use crate::agents::{live, process, transcript};
-use crate::model::{Binding, BoundProcess, LivePanes, Observation, Pane, RawText, Running, Shell, Source, State};
+use crate::model::{Binding, BoundProcess, EpochMs, LivePanes, Observation, Pane, RawText, Running, Shell, Source, State};
 use crate::record::now;
-use crate::store::{Config, Store};
-use crate::tmux::Server;
+use crate::store::Store;
 
 /// How long a screen may take.
 const SCREEN_LIMIT: Duration = Duration::from_secs(2);
@@ -26,8 +28,14 @@ pub(super) struct Looked {
     pub(super) found: Vec<(String, Binding)>,
 }
 
-/// Looks at the recorded panes.
-pub(super) fn look(server: &Server, store: &Store, config: &Config, state: &State, seen: &Observation, harvest: bool) -> Looked {
+/// Looks at the recorded panes; with `harvest` at their screens. What those told before, `told` by the panes' ids, is looked at again.
+pub(super) fn look(
+    Snapshots { server, store, config }: &Snapshots,
+    state: &State,
+    seen: &Observation,
+    harvest: bool,
+    told: &HashMap<&str, &Binding>,
+) -> Looked {
     let (catalog, _) = Catalog::with(&config.agents);
     let live = LivePanes::of(Some(seen));
     let mut unknown: Vec<(Running, Candidate)> = Vec::new();
@@ -38,11 +46,14 @@ pub(super) fn look(server: &Server, store: &Store, config: &Config, state: &Stat
         let running = running(pane, &agent, seen);
         let known = pane.agent.as_ref().is_some_and(|bound| bound.ended.is_none() && is_one(bound, &running.agent));
         let Some(kind) = catalog.get(&agent.agent.kind).filter(|_| !known) else { continue };
-        let mut candidate = Candidate { pane: pane.id.clone(), kind: kind.kind.clone(), ids: HashSet::new() };
+        let mut candidate = Candidate { pane: pane.id.clone(), kind: kind.kind.clone(), dir: agent.dir.clone(), ids: HashSet::new() };
+        let mut ids = HashSet::new();
         if harvest && Instant::now() < deadline {
-            let screen = server.screen(&there.id, SCREEN_LIMIT).unwrap_or_default();
-            candidate.ids = ids_on(&screen, kind).into_iter().filter(|id| fits(kind, &running.agent, id)).collect();
+            ids = ids_on(&server.screen(&there.id, SCREEN_LIMIT).unwrap_or_default(), kind);
         }
+        let before = told.get(pane.id.as_str()).filter(|before| before.process == running.agent.process);
+        ids.extend(before.map(|before| before.id.clone()));
+        candidate.ids = ids.into_iter().filter(|id| fits(kind, &running.agent, id)).collect();
         unknown.push((running, candidate));
     }
     let (running, candidates): (Vec<Running>, Vec<Candidate>) = unknown.into_iter().unzip();
@@ -50,8 +61,13 @@ pub(super) fn look(server: &Server, store: &Store, config: &Config, state: &Stat
         Vec::new()
     } else {
         let claims = Claims::of(store, &catalog, state, &candidates);
-        let own = |pane: &str| running.iter().find(|running| running.pane == pane).and_then(|running| running.agent.process.as_ref());
-        let agreed = agreed(&candidates, &|candidate, id| claims.have(candidate, id, own(&candidate.pane).map(|process| process.pid)));
+        let own = |pane: &str| running.iter().find(|running| running.pane == pane).map(|running| &running.agent);
+        let pid = |candidate: &Candidate| Some(own(&candidate.pane)?.process.as_ref()?.pid);
+        let around = |candidate: &Candidate| {
+            let found = catalog.get(&candidate.kind).zip(own(&candidate.pane));
+            found.map_or(Around { agents: usize::MAX, conversations: usize::MAX }, |(agent, running)| claims.around(agent, running))
+        };
+        let agreed = agreed(&candidates, &|candidate, id| claims.have(candidate, id, pid(candidate)), &around);
         running.iter().filter_map(|running| Some((running.pane.clone(), bound(running, agreed.get(&running.pane)?)))).collect()
     };
     Looked { running, found }
@@ -89,13 +105,19 @@ fn bound(running: &Running, id: &str) -> Binding {
 /// screen shows may be older than the agent.
 fn fits(agent: &Agent, running: &Binding, id: &str) -> bool {
     let Some(path) = transcript::path(agent, &Binding { id: id.to_owned(), ..running.clone() }) else { return false };
+    begin(running).zip(transcript::written(&path)).is_some_and(|(since, written)| written >= since) && is_begun_here(running, &path)
+}
+
+/// When an agent began, as far as the times of files can be compared with it: it is counted from the boot, in hundredths of a second.
+fn begin(running: &Binding) -> Option<EpochMs> {
+    Some(process::epoch_ms(running.process.as_ref()?.start_time)?.saturating_sub(1000))
+}
+
+/// Whether a transcript was begun in the directory that the agent is in.
+fn is_begun_here(running: &Binding, transcript: &Path) -> bool {
     let same =
         |begun: RawText, dir: &RawText| begun == *dir || fs_err::canonicalize(begun.as_path()).is_ok_and(|real| real == dir.as_path());
-    let here = || transcript::directory(&path).zip(running.dir.as_ref()).is_some_and(|(begun, dir)| same(begun, dir));
-    let since = running.process.as_ref().and_then(|process| process::epoch_ms(process.start_time));
-    let written = transcript::written(&path);
-    // The one is counted from the boot, in hundredths of a second.
-    since.zip(written).is_some_and(|(since, written)| written + 1000 >= since) && here()
+    transcript::directory(transcript).zip(running.dir.as_ref()).is_some_and(|(begun, dir)| same(begun, dir))
 }
 
 /// Who has which conversation, on any server of this host.
@@ -103,7 +125,9 @@ struct Claims {
     /// Kind and id of every conversation that any record of any pane names, be it an earlier one of the very pane.
     recorded: HashSet<(String, String)>,
     /// The processes that have one open.
-    open: std::collections::HashMap<(String, String), i32>,
+    open: HashMap<(String, String), i32>,
+    /// The agents whose conversation is not known, of the kinds that are looked for, each with its directory.
+    unknown: Vec<(AgentProcess, Option<RawText>)>,
 }
 
 impl Claims {
@@ -114,7 +138,32 @@ impl Claims {
         let reports = store.others_of_host().into_iter().chain([store.clone()]).flat_map(|store| store.reports());
         let reported = reports.filter_map(|report| report.binding);
         let wanted: Vec<&str> = candidates.iter().flat_map(|candidate| &candidate.ids).map(String::as_str).collect();
-        Self { recorded: named.chain(reported).map(|binding| (binding.kind, binding.id)).collect(), open: live::open(catalog, &wanted) }
+        let (mut recorded, mut bound) = (HashSet::new(), HashSet::new());
+        for binding in named.chain(reported) {
+            bound.extend(binding.process.filter(process::runs).map(|process| process.pid));
+            recorded.insert((binding.kind, binding.id));
+        }
+        let is_unknown =
+            |agent: &AgentProcess| !(bound.contains(&agent.pid) || bound.iter().any(|&pid| process::parent(pid) == Some(agent.pid)));
+        let kinds: BTreeSet<&str> = candidates.iter().filter(|one| !one.ids.is_empty()).map(|one| one.kind.as_str()).collect();
+        let agents = kinds.into_iter().flat_map(|kind| conversations(catalog, kind)).filter(is_unknown);
+        let unknown =
+            agents.map(|agent| (process::directory(agent.pid).map(RawText::from), agent)).map(|(dir, agent)| (agent, dir)).collect();
+        Self { recorded, open: live::open(catalog, &wanted), unknown }
+    }
+
+    /// What else may be meant where this agent runs.
+    fn around(&self, agent: &Agent, running: &Binding) -> Around {
+        // One that need not work where its process stands may work anywhere.
+        let may_be_here = |dir: &Option<RawText>| *dir == running.dir || !evidence::works_where_it_stands(&agent.kind);
+        let agents = self.unknown.iter().filter(|(other, dir)| other.kind == agent.kind && may_be_here(dir)).count();
+        let is_known = |path: &PathBuf| {
+            let known = self.recorded.iter().chain(self.open.keys()).filter(|(kind, _)| *kind == agent.kind);
+            known.into_iter().any(|(_, id)| transcript::is_named(agent, path, id))
+        };
+        let written = transcript::since(agent, running, begin(running).unwrap_or_default());
+        let conversations = written.iter().filter(|path| is_begun_here(running, path) && !is_known(path)).count();
+        Around { agents, conversations }
     }
 
     /// Whether a pane has it, or another process than its own.

@@ -2,7 +2,7 @@
 //! copy of bash by another name, which the start-up files of the user's shell alone find; it writes down how it was started, and shows
 //! whether another one has the same conversation open.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
@@ -81,6 +81,20 @@ impl<'a> FakeAgent<'a> {
         let folder = self.world.home().join(".fake/talks");
         std::fs::create_dir_all(&folder).unwrap();
         std::fs::write(folder.join(format!("{id}.jsonl")), "{}\n").unwrap();
+    }
+
+    /// A transcript that was begun in this directory.
+    pub fn transcript_in(&self, id: &str, dir: &Path) {
+        self.transcript(id);
+        std::fs::write(self.world.home().join(format!(".fake/talks/{id}.jsonl")), json!({ "cwd": dir }).to_string() + "\n").unwrap();
+    }
+
+    /// Starts it at a prompt, in a directory; its arguments don't say that the id is one, and it prints it.
+    #[track_caller]
+    pub fn begin(&self, session: &str, dir: &Path, id: &str) {
+        let [script, here, dir] = [&self.here.join("script"), &self.here, dir].map(|path| path.display().to_string());
+        self.world.press(&format!("={session}:"), &[&format!("cd '{dir}' && fake {script} {here} --verbose {id}"), "Enter"]);
+        self.wait_there(session, id);
     }
 
     /// A binding to a conversation that has a transcript.

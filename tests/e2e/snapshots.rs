@@ -309,20 +309,19 @@ fn a_screen_tells_a_conversation_only_where_it_is_sure() {
     let write = |id: &str, dir: &std::path::Path| {
         std::fs::write(talks.join(format!("{id}.jsonl")), json!({ "cwd": dir }).to_string() + "\n").unwrap();
     };
-    let dir = world.work();
+    let dir = |session: &str| world.folder(format!("in {session}"));
     // A conversation from before the agent began: what the screen shows of it may be older, too.
-    write(&fake.id("older"), &dir);
+    write(&fake.id("older"), &dir("older"));
     let old = std::time::SystemTime::now() - std::time::Duration::from_secs(3600);
     std::fs::File::options().append(true).open(talks.join(format!("{}.jsonl", fake.id("older")))).unwrap().set_modified(old).unwrap();
     // The agent is started with an id that its arguments don't name as one, and prints it.
     for session in sessions {
-        let line = format!("fake {} {} --verbose {}", fake.here.join("script").display(), fake.here.display(), fake.id(session));
-        world.press(&format!("={session}:"), &[&line, "Enter"]);
-        fake.wait_there(session, &fake.id(session));
+        fake.begin(session, &dir(session), &fake.id(session));
     }
-    for session in ["claimed", "good", "two", "second"] {
-        write(&fake.id(session), &dir);
+    for session in ["claimed", "good", "two"] {
+        write(&fake.id(session), &dir(session));
     }
+    write(&fake.id("second"), &dir("two"));
     write(&fake.id("elsewhere"), &world.folder("other"));
     world.press("=two:", &[&format!("and {}", fake.id("second")), "Enter"]);
     world.wait_shown("=two:", &fake.id("second"));
@@ -367,6 +366,46 @@ fn a_screen_tells_a_conversation_only_where_it_is_sure() {
     world.restore_from(name, &["--agents", "--yes", "--shell", "good"]);
     wait_for("it", || (fake.ids().last() == Some(&fake.id("good")) && fake.ids().len() == 6).then_some(()));
     assert!(fake.starts().last().unwrap().2.contains("--verbose --resume"), "{:?}", fake.starts());
+}
+
+#[test]
+fn a_screen_that_quotes_another_agents_conversation_or_shows_an_earlier_one_tells_nothing() {
+    let world = World::bare();
+    let fake = FakeAgent::new(&world);
+    let (quoted, alone, cleared) = (world.folder("quoted"), world.folder("alone"), world.folder("cleared"));
+    world.open(&["alone", "cleared", "quoting", "silent"]);
+    // Two agents in one directory: one has no transcript yet, and shows the id of the other, which shows none.
+    fake.begin("silent", &quoted, "no-id");
+    fake.begin("quoting", &quoted, &fake.id("silents"));
+    // One that has gone on with another conversation, and shows the first one's id still.
+    fake.begin("cleared", &cleared, &fake.id("first"));
+    fake.begin("alone", &alone, &fake.id("alone"));
+    for (name, dir) in [("silents", &quoted), ("first", &cleared), ("second", &cleared), ("alone", &alone)] {
+        fake.transcript_in(&fake.id(name), dir);
+    }
+    let said = world.sidecar(["snapshot", "save", "--harvest", "--json"]).json();
+    assert_eq!(said["harvested"], json!([world.pane_id("alone")]), "{said}");
+    // As soon as each tells its own, both are known.
+    fake.transcript_in(&fake.id("quotings"), &quoted);
+    world.press("=silent:", &[&format!("I am {}", fake.id("silents")), "Enter"]);
+    world.wait_shown("=silent:", &fake.id("silents"));
+    world.press("=quoting:", &["bye", "Enter"]);
+    wait_for("its end", || (!fake.here.join(format!("open-{}", fake.id("silents"))).exists()).then_some(()));
+    world.press("=quoting:", &["clear", "Enter"]);
+    fake.begin("quoting", &quoted, &fake.id("quotings"));
+    let both = || {
+        let said = world.sidecar(["snapshot", "save", "--harvest", "--json"]).json();
+        said["harvested"].as_array().is_some_and(|found| found.len() == 3).then_some(())
+    };
+    wait_or_tell(|| format!("{}\n{}", world.screen("=quoting:"), world.screen("=silent:")), both);
+    // One of them goes on with another conversation: what was found before is no longer sure.
+    fake.transcript_in(&fake.id("next"), &alone);
+    let said = world.sidecar(["snapshot", "save", "--json"]).json();
+    let mut still: Vec<&str> = said["harvested"].as_array().unwrap().iter().map(|pane| pane.as_str().unwrap()).collect();
+    let mut wanted = [world.pane_id("quoting"), world.pane_id("silent")];
+    still.sort_unstable();
+    wanted.sort_unstable();
+    assert_eq!(still, wanted, "{said}");
 }
 
 #[test]
