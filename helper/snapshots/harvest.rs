@@ -119,10 +119,10 @@ mod tests {
         };
         let (one, two) = (candidate("a", &[ONE]), candidate("b", &[TWO]));
         assert_eq!(of(&[one.clone(), two.clone()], 2, 2), 2);
-        assert_eq!(of(&[one.clone()], 1, 1), 1);
+        assert_eq!(of(std::slice::from_ref(&one), 1, 1), 1);
         assert_eq!(of(&[one.clone(), candidate("b", &[])], 2, 1), 0, "the other one may have it, and this one quote it");
-        assert_eq!(of(&[one.clone()], 2, 1), 0, "one that runs elsewhere may have it");
-        assert_eq!(of(&[one.clone()], 1, 2), 0, "it may be at a later one by now");
+        assert_eq!(of(std::slice::from_ref(&one), 2, 1), 0, "one that runs elsewhere may have it");
+        assert_eq!(of(std::slice::from_ref(&one), 1, 2), 0, "it may be at a later one by now");
         assert_eq!(of(&[one, candidate("b", &[ONE, TWO])], 2, 2), 0);
     }
 }

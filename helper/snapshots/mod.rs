@@ -116,7 +116,7 @@ impl Snapshots<'_> {
     }
 
     fn prune_held(&self, held: &Lock) -> Result<Vec<String>> {
-        let gone = superfluous(&self.store.snapshots(), self.config.snapshots);
+        let gone = superfluous(&self.store.snapshots(), self.config.snapshots, now());
         for name in &gone {
             self.store.remove_snapshot(held, name)?;
         }

@@ -137,8 +137,14 @@ pub(super) fn drop_shells(dir: &Path, ids: &BTreeSet<&str>) -> Result<()> {
 }
 
 /// Those of these names, the oldest first, that are not kept: the newest `keep` are, and of each of the last days, counted from the
-/// newest snapshot, the last one. So nothing is given up by the clock alone.
-pub fn superfluous(names: &[String], keep: usize) -> Vec<String> {
+/// newest snapshot, the last one. So nothing is given up by the clock alone. Those that are yet to come, since the clock was set back,
+/// are counted by themselves: else each new one would be older than all, and given up at once.
+pub fn superfluous(names: &[String], keep: usize, now: EpochMs) -> Vec<String> {
+    let (past, future): (Vec<String>, Vec<String>) = names.iter().cloned().partition(|name| time_of(name).is_none_or(|time| time <= now));
+    [superfluous_of(&past, keep), superfluous_of(&future, keep)].concat()
+}
+
+fn superfluous_of(names: &[String], keep: usize) -> Vec<String> {
     let newest = names.iter().filter_map(|name| time_of(name)).max().unwrap_or_default() / DAY;
     let mut days: BTreeSet<u64> = BTreeSet::new();
     let mut gone = Vec::new();
@@ -225,6 +231,7 @@ mod tests {
     fn the_newest_are_kept_and_the_last_of_each_day_for_fourteen_days() {
         let day = |day: u64, second: u64| name_of(1_795_910_400_000 + day * DAY + second * 1000);
         let mut all: Vec<String> = (0..20).flat_map(|number| [day(number, 0), day(number, 5)]).collect();
+        let superfluous = |names: &[String], keep| superfluous(names, keep, u64::MAX);
         let gone = superfluous(&all, 3);
         let kept: Vec<String> = all.iter().filter(|name| !gone.contains(name)).cloned().collect();
         let wanted: Vec<String> = (6..18).map(|number| day(number, 5)).chain([day(18, 5), day(19, 0), day(19, 5)]).collect();
@@ -234,6 +241,17 @@ mod tests {
         all = vec![day(0, 0), day(0, 5), day(300, 0)];
         assert_eq!(superfluous(&all, 1), [day(0, 0), day(0, 5)]);
         assert_eq!(superfluous(&all, 2), [day(0, 0)]);
+    }
+
+    #[test]
+    fn what_is_taken_after_the_clock_was_set_back_is_kept() {
+        let at = |second: u64| name_of(1_795_910_400_000 + second * 1000);
+        let future: Vec<String> = (0..5).map(|second| name_of(2_000_000_000_000 + second * 1000)).collect();
+        let all = [&[at(0), at(1), at(2)], &future[..]].concat();
+        let now = 1_795_910_400_000 + 2000;
+        assert_eq!(superfluous(&all, 2, now), [&[at(0)], &future[..3]].concat());
+        // A wrong clock alone gives nothing up that the right one would keep.
+        assert_eq!(superfluous(&all, 2, 0), superfluous(&all, 2, u64::MAX));
     }
 
     #[test]
