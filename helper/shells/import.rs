@@ -11,6 +11,9 @@ use crate::record::{RandomIds, branch_of, now, project_of};
 use crate::restore::situation;
 use crate::store::{Level, home};
 
+/// No server holds more panes: so many terminals the kernel gives by default.
+const MOST_PANES: usize = 4096;
+
 /// What an import did, or would do.
 #[derive(Clone, Debug)]
 pub struct Import {
@@ -29,7 +32,7 @@ impl Shells<'_> {
     /// taken. With `dry_run` it only tells what it would do.
     ///
     /// # Errors
-    /// No such file (exit 3), or none that can be read; it holds no session; it can't be told which sessions live; the records can't
+    /// No such file (exit 3), or none that can be read; it holds no session, or more than any server; it can't be told which sessions live; the records can't
     /// be read or written.
     pub fn import(&self, file: Option<&Path>, dry_run: bool) -> Result<Import> {
         let (file, mut notices) = match file {
@@ -44,6 +47,11 @@ impl Shells<'_> {
         let mut drafts = drafts(&save, Places { is_dir: &is_dir, home: &home }, &mut RandomIds, &mut problems);
         if drafts.is_empty() {
             return Err(nothing_in(&file, &bytes, &problems));
+        }
+        let panes: usize = drafts.iter().filter(|draft| draft.original.is_none()).map(|draft| draft.panes).sum();
+        if panes > MOST_PANES {
+            let why = format!("{} lists {panes} panes, more than any tmux server holds ({MOST_PANES})", file.display());
+            return Err(Error::failed("save_too_large", why).hint("`sidecar import resurrect --list` shows the other saves"));
         }
         for draft in &mut drafts {
             add_project(&mut draft.shell);

@@ -9,6 +9,7 @@ use flate2::{Compression, GzBuilder};
 
 use super::files::{Disk, read_plain, replace};
 use super::lock::{Lock, lock_named};
+use super::save::sweep;
 use crate::error::{Error, Result};
 use crate::model::{EpochMs, is_id};
 
@@ -61,15 +62,18 @@ fn comment(decoder: &GzDecoder<impl std::io::BufRead>) -> Option<(EpochMs, TextM
 
 /// When the pane was last asked, and what was seen then.
 pub(super) fn mark(dir: &Path, pane: &str) -> Option<(EpochMs, TextMark)> {
-    let file = fs_err::File::open(file(dir, pane)?).ok()?;
-    let data = file.metadata().ok().filter(std::fs::Metadata::is_file)?;
+    let path = file(dir, pane)?;
+    // Anything else in its place, such as a pipe, might never open.
+    let data = fs_err::metadata(&path).ok().filter(std::fs::Metadata::is_file)?;
+    let file = fs_err::File::open(path).ok()?;
     let asked = data.modified().ok()?.duration_since(std::time::UNIX_EPOCH).ok()?.as_millis();
     let (_, mark) = comment(&GzDecoder::new(BufReader::new(file)))?;
     Some((EpochMs::try_from(asked).ok()?, mark))
 }
 
 pub(super) fn read(dir: &Path, pane: &str) -> Option<KeptText> {
-    let bytes = read_plain(&file(dir, pane)?).ok()?;
+    let path = file(dir, pane)?;
+    let bytes = fs_err::metadata(&path).is_ok_and(|data| data.len() <= LONGEST).then(|| read_plain(&path).ok())??;
     let mut decoder = GzDecoder::new(bytes.as_slice());
     let (taken, mark) = comment(&decoder)?;
     let mut text = Vec::new();
@@ -113,6 +117,7 @@ fn all(dir: &Path) -> Vec<(String, PathBuf)> {
 
 /// Drops those of panes that are no longer known, and what a writer left behind that was killed.
 pub(super) fn keep_only(dir: &Path, known: &dyn Fn(&str) -> bool) {
+    sweep(&Disk, &dir.join(FOLDER));
     for (pane, path) in all(dir) {
         if !known(&pane) {
             let _ = fs_err::remove_file(path);
@@ -149,8 +154,14 @@ mod tests {
             std::fs::write(dir.join("scrollback/pn-0002.gz"), damage).unwrap();
             assert_eq!(read(dir, "pn-0002"), None);
         }
+        // What a writer that was killed has left holds what stood on a screen, too.
+        std::fs::write(dir.join("scrollback/.pn-0001.gz.0123456789abcdef.tmp"), "secret").unwrap();
         keep_only(dir, &|pane| pane == "pn-0001");
-        assert_eq!(all(dir).len(), 1);
+        let left: Vec<_> = std::fs::read_dir(dir.join("scrollback")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert!(left.len() == 2 && left.iter().all(|name| name == "lock" || name == "pn-0001.gz"), "{left:?}");
+        // Opening a pipe would wait for one who writes.
+        nix::unistd::mkfifo(&dir.join("scrollback/pn-0003.gz"), nix::sys::stat::Mode::S_IRWXU).unwrap();
+        assert!(mark(dir, "pn-0003").is_none() && read(dir, "pn-0003").is_none());
     }
 
     #[test]

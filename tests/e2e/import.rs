@@ -279,6 +279,8 @@ fn what_is_no_save_is_refused_and_told() {
     assert_eq!(refused(&write("zeros", &[0; 4096])), (1, "no_session_in_save".to_owned()));
     assert_eq!(refused(&write("other", b"\x7fELF\xff\n\n\xfe")), (1, "no_session_in_save".to_owned()));
     assert_eq!(refused(&write("state", b"state\ta\tb\n")), (1, "no_session_in_save".to_owned()));
+    let many: String = (0..5000).map(|index| format!("pane\ts\t{index}\t1\t:*\t0\tt\t:/\t1\tsh\t:\n")).collect();
+    assert_eq!(refused(&write("many", many.as_bytes())), (1, "save_too_large".to_owned()));
     let usage = world.sidecar(["import", "resurrect", "--list", "--dry-run"]);
     assert_eq!(usage.code, 2, "{usage:?}");
 }
