@@ -70,7 +70,7 @@ impl Store {
         Self { dir, socket: None }
     }
 
-    /// Every store of this user that anything was written to, this host's first, then by name.
+    /// Every store of this user that anything was written to, this host's first, then by name. One that a link gives a second name is one.
     ///
     /// # Errors
     /// As for [`Store::of`].
@@ -81,6 +81,9 @@ impl Store {
         };
         let mut all: Vec<Self> = folders(&paths::state_root()?).iter().flat_map(|host| folders(host)).map(Self::at).collect();
         all.retain(|store| !store.load().is_ok_and(|loaded| loaded.source == Source::Nothing));
+        all.sort_by_key(|store| (!store.is_of_this_host(), store.dir.is_symlink(), store.name()));
+        let mut known = BTreeSet::new();
+        all.retain(|store| fs_err::canonicalize(&store.dir).map_or(true, |dir| known.insert(dir)));
         all.sort_by_key(|store| (!store.is_of_this_host(), store.name()));
         Ok(all)
     }

@@ -195,6 +195,23 @@ fn shells_of_another_hosts_dead_server_are_taken_over_with_their_conversations()
 }
 
 #[test]
+fn a_store_with_a_second_name_is_one_and_nothing_is_taken_from_it_by_itself() {
+    let world = world(&["a"]);
+    let name = world.servers("")[0]["store"].as_str().unwrap().to_owned();
+    world.crash();
+    let (root, (host, server)) = (world.state_root(), name.split_once('/').unwrap());
+    std::os::unix::fs::symlink(host, root.join("host-0000000000000000")).unwrap();
+    std::os::unix::fs::symlink(server, root.join(host).join("a-0000000000000000")).unwrap();
+    let stores: Vec<String> = world.servers("").iter().map(|server| server["store"].as_str().unwrap().to_owned()).collect();
+    assert_eq!(stores, [name.as_str()]);
+    for other in [format!("host-0000000000000000/{server}"), format!("{host}/a-0000000000000000")] {
+        let said = world.sidecar(["session", "restore", "--from", &other]);
+        assert_eq!(said.code, 3, "{said:?}");
+    }
+    assert_eq!(world.sidecar(["session", "restore"]).code, 0);
+}
+
+#[test]
 fn from_a_dead_server_of_this_host_single_shells_are_taken_and_held_names_refused() {
     let world = world(&["web"]);
     let (pid, two) = world.other_server("two", &["web", "api", "log"]);
