@@ -25,7 +25,7 @@ impl Shells<'_> {
         let live = open.live(&shell).zip(open.seen().map(|seen| seen.generation.clone()));
         let Some((session, generation)) = live else {
             if let Found::Forgotten(tombstone) = &found {
-                return open.nothing(&shell.id, format!("{} is {} already", quoted(&shell), tombstone.reason.word()));
+                return self.resolve(open, tombstone, Reason::Deleted);
             }
             return self.finish(open, &shell.id, said, |state, _| entomb(state, &shell.id, Reason::Deleted, now()));
         };

@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 use std::ffi::OsStr;
 
 use super::names::{check_free, check_recorded, held_by, session_holder};
-use super::open::{Found, live_session};
+use super::open::{Found, Open, live_session};
 use super::target::First;
 use super::{Done, Shells, Status, names, quoted};
 use crate::error::{Error, Exit, Result};
-use crate::model::{EpochMs, Observation, Policy, Reason, Shell, State, Window};
+use crate::model::{EpochMs, Observation, Policy, Reason, Shell, State, Tombstone, Window};
 use crate::record::{bury, now};
 
 impl Shells<'_> {
@@ -20,14 +20,25 @@ impl Shells<'_> {
         let (open, found) = self.open_for(Some(target), First::Recorded)?;
         let shell = match found {
             Found::Recorded(shell) => shell,
-            Found::Forgotten(tombstone) => {
-                let said = format!("{} is {} already", quoted(&tombstone.shell), tombstone.reason.word());
-                return open.nothing(&tombstone.shell.id, said);
-            }
+            Found::Forgotten(tombstone) => return self.resolve(open, &tombstone, Reason::Forgotten),
         };
         let runs = if open.live(&shell).is_some() { "; its session runs on, and is not recorded" } else { "" };
         let said = format!("{} is forgotten{runs}: `sidecar shell restore {}` brings it back", quoted(&shell), shell.id);
         self.finish(open, &shell.id, said, |state, _| entomb(state, &shell.id, Reason::Forgotten, now()))
+    }
+
+    /// What the user says of a tombstone that only tells what was seen: now it is their wish, and no snapshot brings it back.
+    pub(super) fn resolve(&self, open: Open, tombstone: &Tombstone, reason: Reason) -> Result<Done> {
+        let (shell, was) = (&tombstone.shell, tombstone.reason.word());
+        if tombstone.reason != Reason::Closed {
+            return open.nothing(&shell.id, format!("{} is {was} already", quoted(shell)));
+        }
+        let said = format!("{} is {was} already, and {} now: no snapshot brings it back", quoted(shell), reason.word());
+        self.finish(open, &shell.id, said, |state, _| {
+            if let Some(tombstone) = state.tombstones.iter_mut().find(|tombstone| tombstone.shell.id == shell.id) {
+                tombstone.reason = reason;
+            }
+        })
     }
 
     /// Makes a record of a tombstone again: of a session that runs a live one.

@@ -200,6 +200,22 @@ fn a_session_that_was_closed_comes_back_beside_its_living_server() {
 }
 
 #[test]
+fn what_was_closed_and_then_forgotten_or_deleted_by_its_user_comes_back_from_no_snapshot() {
+    let world = World::new(0.2);
+    world.open(&["closed", "deleted", "forgotten", "stays"]);
+    let name = world.snapshot(&[]);
+    world.tmux(["kill-session", "-t", "=closed", ";", "kill-session", "-t", "=deleted", ";", "kill-session", "-t", "=forgotten"]).ok();
+    wait_or_tell(|| world.log(), || (world.tombstones() == ["closed", "deleted", "forgotten"]).then_some(()));
+    for _ in 0..2 {
+        world.sidecar(["shell", "forget", "forgotten"]).ok();
+        world.sidecar(["shell", "delete", "--target", "deleted"]).ok();
+        assert_eq!(world.steps(&["--as-of", &name]), ["closed: recreate-shell from_snapshot", "stays: reattach already_running"]);
+    }
+    let said = world.sidecar(["shell", "forget", "forgotten", "--json"]).json();
+    assert_eq!((&said["changed"], &said["detail"]), (&json!(false), &json!("'forgotten' is forgotten already")), "{said}");
+}
+
+#[test]
 fn a_tombstone_of_the_users_takes_its_shell_out_of_the_snapshots_when_its_time_is_over() {
     let world = World::new(0.2);
     world.open(&["closed", "forgotten", "stays"]);
