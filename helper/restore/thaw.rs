@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::agents::recorded;
 use crate::agents::cutoff::{Chosen, Cutoff, choose};
-use crate::model::{Binding, EpochMs, Observation, Pane, Reason, Report, Shell, Since, Snapshot, State};
+use crate::model::{Binding, EpochMs, Observation, Pane, Reason, Report, Shell, Since, Snapshot, State, Window};
 
 /// Adds the shells that only the snapshot has; gives their ids.
 ///
@@ -37,31 +37,65 @@ fn thawed(frozen: &Shell, closed: Option<&Shell>, state: &State, seen: Option<&O
         .flat_map(Shell::own_windows)
         .flat_map(|window| window.panes.iter().map(|pane| pane.id.as_str()).chain([window.id.as_str()]))
         .collect();
-    let mut shell = Shell { missing: None, closing: None, restoring: None, ..frozen.clone() };
+    let whole = closed.map_or_else(|| frozen.clone(), |closed| merged(frozen, closed));
+    let mut shell = Shell { missing: None, closing: None, restoring: None, ..whole };
     for window in shell.windows.iter_mut().filter(|window| !window.linked) {
-        let before = window.panes.len();
-        window.panes.retain(|pane| !taken.contains(pane.id.as_str()));
-        if window.panes.len() != before {
-            window.layout = None;
-        }
+        retain(window, |pane| !taken.contains(pane.id.as_str()));
     }
     shell.windows.retain(|window| window.linked || !(taken.contains(window.id.as_str()) || window.panes.is_empty()));
     shell.own_windows().next()?;
-    if let Some(closed) = closed {
-        // The user's last word on it, and what its panes were bound to last.
-        shell.policy = closed.policy;
-        for pane in shell.windows.iter_mut().flat_map(|window| &mut window.panes) {
-            if let Some(newer) = closed.panes().find(|own| own.id == pane.id) {
-                (pane.agent, pane.history) = (newer.agent.clone(), newer.history.clone());
-            }
-        }
-    }
     let lives = seen.is_some_and(|seen| seen.sessions.iter().any(|session| session.tag == shell.id));
     if !lives && seen.is_some_and(|seen| shell.lives_in(&seen.generation)) {
         // The next look at the life that it was closed in would close it again.
         shell.seen = None;
     }
     Some(shell)
+}
+
+/// Keeps these panes of a window; its layout is that of all.
+fn retain(window: &mut Window, keep: impl Fn(&Pane) -> bool) {
+    let before = window.panes.len();
+    window.panes.retain(keep);
+    if window.panes.len() != before {
+        window.layout = None;
+    }
+}
+
+/// A shell as it was closed, and of the snapshot the windows and panes that it had lost by then: a session is often closed pane by pane.
+fn merged(frozen: &Shell, closed: &Shell) -> Shell {
+    let mut earlier = frozen.windows.clone();
+    for window in &mut earlier {
+        let id = window.id.clone();
+        let moved = |pane: &Pane| closed.windows.iter().any(|other| other.id != id && other.panes.iter().any(|own| own.id == pane.id));
+        retain(window, |pane| !moved(pane));
+    }
+    let mut windows: Vec<Window> = closed.windows.iter().map(|window| with_lost_panes(window, &earlier)).collect();
+    for lost in earlier.iter().filter(|lost| closed.windows.iter().all(|window| window.id != lost.id)) {
+        let is_free = |index: u32| windows.iter().all(|window| window.index != index);
+        let index = Some(lost.index).filter(|&index| is_free(index)).or_else(|| (0..Window::LAST_INDEX).find(|&index| is_free(index)));
+        // Which window is the current one was decided since.
+        let (active, last) = if closed.windows.is_empty() { (lost.active, lost.last) } else { (false, false) };
+        windows.push(Window { index: index.unwrap_or(lost.index), active, last, ..lost.clone() });
+    }
+    windows.sort_by_key(|window| window.index);
+    Shell { windows, ..closed.clone() }
+}
+
+/// A window with the panes that a snapshot has besides; one that has got others since stays as it is.
+fn with_lost_panes(window: &Window, frozen: &[Window]) -> Window {
+    let find = |panes: &[Pane], pane: &Pane| panes.iter().find(|own| own.id == pane.id).cloned();
+    let earlier = frozen.iter().find(|earlier| earlier.id == window.id && earlier.panes.len() > window.panes.len() && !window.linked);
+    match earlier {
+        Some(earlier) if window.panes.iter().all(|pane| find(&earlier.panes, pane).is_some()) => {
+            let pane = |pane: &Pane| {
+                let Pane { index, active, last, floating, .. } = *pane;
+                find(&window.panes, pane).map_or_else(|| pane.clone(), |newer| Pane { index, active, last, floating, ..newer })
+            };
+            let (layout, width, height, zoomed) = (earlier.layout.clone(), earlier.width, earlier.height, earlier.zoomed);
+            Window { panes: earlier.panes.iter().map(pane).collect(), layout, width, height, zoomed, ..window.clone() }
+        }
+        _ => window.clone(),
+    }
 }
 
 /// The conversation that a pane had in a snapshot.
@@ -104,9 +138,7 @@ fn last_word(report: &Report) -> EpochMs {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{
-        BindingEnd, EndReason, Generation, Layout, Policy, SNAPSHOT_VERSION, Seen, SeenSession, TmuxSettings, Tombstone, Window,
-    };
+    use crate::model::{BindingEnd, EndReason, Generation, Layout, Policy, SNAPSHOT_VERSION, Seen, SeenSession, TmuxSettings, Tombstone};
 
     fn shell(id: &str, windows: &[(&str, &[&str])]) -> Shell {
         let pane = |id: &&str| Pane { id: (*id).into(), ..Pane::default() };
@@ -174,6 +206,45 @@ mod tests {
             windows.iter().map(|window| (window.id.as_str(), window.panes.len(), window.layout.is_some())).collect::<Vec<_>>(),
             [("wn-1", 1, false), ("wn-3", 1, true)]
         );
+    }
+
+    #[test]
+    fn a_closed_shell_comes_back_with_what_it_got_since_and_what_it_had_lost_when_it_was_closed() {
+        let before = shell("sh-a", &[("wn-1", &["pn-1", "pn-2"]), ("wn-2", &["pn-3"]), ("wn-3", &["pn-4", "pn-5"])]);
+        let mut before = Shell { name: "old name".into(), ..before };
+        for (window, index) in before.windows.iter_mut().zip(0..) {
+            window.index = index;
+        }
+        before.windows[1].active = true;
+        // Since then the first window has lost a pane, the second was closed, the third has got one, and a fourth has come.
+        let mut closed = shell("sh-a", &[("wn-1", &["pn-2"]), ("wn-4", &["pn-7"]), ("wn-3", &["pn-4", "pn-6"])]);
+        // One pane has moved to where its window's was.
+        before.windows.push(shell("", &[("wn-5", &["pn-8"])]).windows.remove(0));
+        closed.windows[1].panes.push(Pane { id: "pn-8".into(), ..Pane::default() });
+        closed.name = "new name".into();
+        for (window, index) in closed.windows.iter_mut().zip(0..) {
+            (window.index, window.active, window.layout) = (index, index == 0, None);
+        }
+        closed.windows[0].panes[0].dir = "/newer".into();
+        let mut state = State { tombstones: vec![tombstone(closed, Reason::Closed)], ..State::default() };
+        thaw(&mut state, &frozen(vec![before]), None);
+        let back = &state.shells[0];
+        let panes = |window: &Window| window.panes.iter().map(|pane| pane.id[3..].to_owned()).collect::<Vec<_>>().join(" ");
+        let told: Vec<_> = back
+            .windows
+            .iter()
+            .map(|window| (window.index, window.id.as_str(), panes(window), window.active, window.layout.is_some()))
+            .collect();
+        assert_eq!(
+            told,
+            [
+                (0, "wn-1", "1 2".to_owned(), true, true),
+                (1, "wn-4", "7 8".to_owned(), false, false),
+                (2, "wn-3", "4 6".to_owned(), false, false),
+                (3, "wn-2", "3".to_owned(), false, true),
+            ]
+        );
+        assert_eq!((back.name.as_str(), &back.windows[0].panes[1].dir, state.tombstones.len()), ("new name", &"/newer".into(), 0));
     }
 
     fn life(pid: i32) -> Generation {
