@@ -35,7 +35,7 @@ pub(super) fn status(context: &Context, options: &StatusArgs) -> Result<ExitCode
     if options.json {
         print_json(&status_json(&plan, &context.config.resume_agents, &notices));
     } else {
-        print(&status_text(&plan, &context.server.display_name(), &notices));
+        print(&status_text(&plan, &context.server.display_name(), options.as_of.as_deref(), &notices));
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -90,7 +90,7 @@ fn agent_json(agent: &AgentStep) -> serde_json::Value {
     })
 }
 
-fn status_text(plan: &Plan, server: &str, notices: &[String]) -> String {
+fn status_text(plan: &Plan, server: &str, as_of: Option<&str>, notices: &[String]) -> String {
     let colours = colours();
     let mut out = String::new();
     for notice in notices {
@@ -131,7 +131,9 @@ fn status_text(plan: &Plan, server: &str, notices: &[String]) -> String {
     }
     let agents = plan.steps.iter().flat_map(|step| &step.agents).any(|agent| agent.verdict != Verdict::No);
     let makes = plan.steps.iter().any(|step| step.action.makes());
-    let restore = for_this_server("sidecar session restore ");
+    // Without it another plan would be carried out than the one that is shown.
+    let as_of = as_of.map(|as_of| format!("--as-of {} ", shown(&shell_word(as_of.trim())))).unwrap_or_default();
+    let restore = for_this_server("sidecar session restore ") + &as_of;
     if makes {
         out.push_str(&format!("\n  restore:            {}\n", restore.trim_end()));
     }

@@ -27,6 +27,7 @@ const LIMIT: Duration = Duration::from_secs(5);
 /// No answer, or a folder that can't be written; what was kept before is as it was then.
 pub fn take(server: &Server, store: &Store, config: &Config, last: bool) -> Result<()> {
     if config.scrollback == 0 {
+        store.sweep_texts();
         store.keep_texts(&|_| false);
         return Ok(());
     }
@@ -75,6 +76,7 @@ pub fn take(server: &Server, store: &Store, config: &Config, last: bool) -> Resu
     }
     let buried = loaded.state.tombstones.iter().filter(|tombstone| tombstone.reason != Reason::Ignored).map(|tombstone| &tombstone.shell);
     let known: HashSet<&str> = loaded.state.shells.iter().chain(buried).flat_map(Shell::panes).map(|pane| pane.id.as_str()).collect();
+    store.sweep_texts();
     store.keep_texts(&|pane| known.contains(pane));
     Ok(())
 }

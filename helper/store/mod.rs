@@ -314,6 +314,11 @@ impl Store {
         drop(held);
     }
 
+    /// Drops what is left of texts whose writers were killed. Whoever calls this is the only writer.
+    pub fn sweep_texts(&self) {
+        texts::sweep(&self.dir);
+    }
+
     /// Drops what was kept of panes that are no longer known.
     pub fn keep_texts(&self, known: &dyn Fn(&str) -> bool) {
         texts::keep_only(&self.dir, known);

@@ -9,7 +9,7 @@ use flate2::{Compression, GzBuilder};
 
 use super::files::{Disk, read_plain, replace};
 use super::lock::{Lock, lock_named};
-use super::save::sweep;
+use super::save;
 use crate::error::{Error, Result};
 use crate::model::{EpochMs, is_id};
 
@@ -115,9 +115,13 @@ fn all(dir: &Path) -> Vec<(String, PathBuf)> {
     entries.filter_map(|entry| Some((entry.file_name().to_str()?.strip_suffix(".gz")?.to_owned(), entry.path()))).collect()
 }
 
-/// Drops those of panes that are no longer known, and what a writer left behind that was killed.
+/// Drops what writers left behind that were killed; nobody may be writing.
+pub(super) fn sweep(dir: &Path) {
+    save::sweep(&Disk, &dir.join(FOLDER));
+}
+
+/// Drops those of panes that are no longer known.
 pub(super) fn keep_only(dir: &Path, known: &dyn Fn(&str) -> bool) {
-    sweep(&Disk, &dir.join(FOLDER));
     for (pane, path) in all(dir) {
         if !known(&pane) {
             let _ = fs_err::remove_file(path);
@@ -156,6 +160,7 @@ mod tests {
         }
         // What a writer that was killed has left holds what stood on a screen, too.
         std::fs::write(dir.join("scrollback/.pn-0001.gz.0123456789abcdef.tmp"), "secret").unwrap();
+        sweep(dir);
         keep_only(dir, &|pane| pane == "pn-0001");
         let left: Vec<_> = std::fs::read_dir(dir.join("scrollback")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         assert!(left.len() == 2 && left.iter().all(|name| name == "lock" || name == "pn-0001.gz"), "{left:?}");

@@ -140,6 +140,8 @@ fn what_was_lost_or_closed_comes_back_and_what_was_forgotten_or_deleted_does_not
         world.steps(&["--as-of", &name]),
         ["closed: recreate-shell from_snapshot", "kept: recreate-shell died_with_server", "lost: recreate-shell from_snapshot"]
     );
+    let told = world.sidecar(["session", "status", "--as-of", &name]).ok();
+    assert!(told.ends_with(&format!("restore:            sidecar session restore --as-of '{name}'\n")), "{told}");
     let bytes = world.state_bytes();
     let dry = world.restore_from(&name, &["--dry-run"]);
     assert_eq!((dry["outcomes"].as_array().unwrap().len(), world.state_bytes()), (3, bytes));
