@@ -126,14 +126,18 @@ fn no_document(answer: &Answer) -> Error {
 
 /// The command's own error, else what kept it from running.
 fn error_of(answer: &Answer) -> Value {
-    let told = answer.err.lines().rev().find_map(|line| Some(serde_json::from_str::<Value>(line).ok()?.get("error")?.clone()));
-    told.unwrap_or_else(|| {
+    answer.err.lines().rev().find_map(error_in).unwrap_or_else(|| {
         let error = match exit_of(answer.code) {
             Some(_) => no_document(answer),
             None => failure(&answer.host, answer.code, answer.late, &answer.err),
         };
         error_json(&error)
     })
+}
+
+/// The error that a line tells, where that is a document.
+fn error_in(line: &str) -> Option<Value> {
+    Some(serde_json::from_str::<Value>(line).ok()?.get("error")?.clone())
 }
 
 /// One table: each line behind its host.
@@ -154,7 +158,16 @@ fn tell_errors(answer: &Answer) {
         return print_error(&failure(&answer.host, answer.code, answer.late, &answer.err), false);
     }
     for line in answer.err.lines().filter(|line| !line.trim().is_empty()) {
-        eprintln!("{}: {}", answer.host, shown(line));
+        // Who was asked for a document tells errors so, too.
+        let Some(error) = error_in(line) else {
+            eprintln!("{}: {}", answer.host, shown(line));
+            continue;
+        };
+        for (word, key) in [("error", "message"), ("hint", "hint")] {
+            if let Some(said) = error[key].as_str() {
+                eprintln!("{}: {word}: {}", answer.host, shown(said));
+            }
+        }
     }
 }
 

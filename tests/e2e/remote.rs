@@ -26,6 +26,7 @@ case $2 in
   endless) exec yes ;;
   rubbish) echo 'Welcome!'; echo '{"no'; exit 0 ;;
   banner) echo 'Welcome!' ;;
+  refuses) echo '{"error":{"code":"c","message":"not now","hint":"later"}}' >&2; exit 5 ;;
 esac
 [ -z "$REMOTE_HOME" ] || HOME=$REMOTE_HOME
 PATH=${REMOTE_PATH-$PATH} SIDECAR_HOST_ID=$2 exec "${REMOTE_SHELL:-/bin/sh}" -c "$3"
@@ -270,6 +271,9 @@ fn a_host_that_prints_rubbish_or_without_end_has_failed_and_a_greeting_hides_no_
     assert_eq!(summary, [(1, Some("timeout")), (1, Some("timeout")), (1, Some("no_document")), (0, None)]);
     assert_eq!(rows[3]["document"]["schemaVersion"], 1);
     assert_eq!(ssh.run(&["--host=banner", "--host=rubbish", "session", "status", "--json"]).code, 1);
+    // A table is made of documents, and so are its errors; people read words.
+    let said = ssh.run(&["--host=banner", "--host=refuses", "session", "status"]);
+    assert_eq!((said.code, said.err.as_str()), (5, "refuses: error: not now\nrefuses: hint: later\n"), "{said:?}");
 }
 
 #[test]
