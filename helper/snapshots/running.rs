@@ -53,7 +53,9 @@ pub(super) fn look(
         }
         let before = told.get(pane.id.as_str()).filter(|before| before.process == running.agent.process);
         ids.extend(before.map(|before| before.id.clone()));
-        candidate.ids = ids.into_iter().filter(|id| fits(kind, &running.agent, id)).collect();
+        // What is looked for among all transcripts may be a long list; a part of it tells nothing.
+        let fitting = ids.into_iter().map(|id| (Instant::now() < deadline).then(|| fits(kind, &running.agent, &id).then_some(id)));
+        candidate.ids = fitting.collect::<Option<Vec<_>>>().unwrap_or_default().into_iter().flatten().collect();
         unknown.push((running, candidate));
     }
     let (running, candidates): (Vec<Running>, Vec<Candidate>) = unknown.into_iter().unzip();
