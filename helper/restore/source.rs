@@ -1,5 +1,6 @@
 //! Another store, whose shells are taken over: of a server of this host that is dead, or of another host on the same home.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
 use super::execute::LOCK_LIMIT;
@@ -128,6 +129,10 @@ impl Source {
             takeover.leave(&mut state, &own.name(), now());
             self.store.save(&held_there, &there, &state, now())?;
             self.store.log(Level::Info, "takeover", &format!("shells were taken by {}", own.name()));
+            // Nobody may look there again, and what stood on a screen is to go with its record.
+            let came: HashSet<&str> =
+                takeover.panes.iter().filter(|(_, ours)| own.text_mark(ours).is_some()).map(|(theirs, _)| theirs.as_str()).collect();
+            self.store.keep_texts(&|pane| !came.contains(pane));
         }
         Ok(takeover)
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::text::{PROMPT, kept};
 use crate::agents::process;
 use crate::error::{Error, Result};
-use crate::model::{EpochMs, Reason, Shell};
+use crate::model::{EpochMs, Reason, Shell, Tombstone};
 use crate::record::now;
 use crate::store::{Config, KeptText, Source, Store, TextMark};
 use crate::tmux::{Failure, Server, is_starting};
@@ -74,7 +74,8 @@ pub fn take(server: &Server, store: &Store, config: &Config, last: bool) -> Resu
         let mark = TextMark { state: pane.state.clone(), lines, prompt: prompt.unwrap_or(below.min(PROMPT)) };
         store.save_text(&held, id, &KeptText { text, taken, mark })?;
     }
-    let buried = loaded.state.tombstones.iter().filter(|tombstone| tombstone.reason != Reason::Ignored).map(|tombstone| &tombstone.shell);
+    let is_buried = |tombstone: &&Tombstone| !matches!(tombstone.reason, Reason::Ignored | Reason::Taken);
+    let buried = loaded.state.tombstones.iter().filter(is_buried).map(|tombstone| &tombstone.shell);
     let known: HashSet<&str> = loaded.state.shells.iter().chain(buried).flat_map(Shell::panes).map(|pane| pane.id.as_str()).collect();
     store.sweep_texts();
     store.keep_texts(&|pane| known.contains(pane));

@@ -274,6 +274,7 @@ fn what_panes_showed_comes_along() {
     world.tmux(["new-session", "-d", "-s", "own"]).ok();
     world.sidecar(["session", "restore", "--from", &two]).ok();
     world.wait_shown("=api:", "make: done");
+    assert_eq!(there.text(&pane), None, "it is not left where nobody looks any more");
 }
 
 #[test]
