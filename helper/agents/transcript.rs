@@ -182,6 +182,32 @@ mod tests {
     }
 
     #[test]
+    fn the_transcripts_since_a_time_are_those_of_all_conversations_and_each_is_told_by_its_id() {
+        let home = tempfile::tempdir().unwrap();
+        let other = ID.replace("a7ba", "a7bb");
+        for (kind, folder, name) in [
+            ("claude", "projects/-w-p1", "{}.jsonl"),
+            ("codex", "sessions/2026/11/29", "rollout-2026-11-29T15-10-12-{}.jsonl"),
+            ("gemini", ".gemini/tmp/web/chats", "session-2026-11-29T23-57-{8}.jsonl"),
+        ] {
+            let agent = Catalog::built_in().get(kind).unwrap().clone();
+            let folder = home.path().join(kind).join(folder);
+            std::fs::create_dir_all(&folder).unwrap();
+            let binding = Binding { config_dir: Some(home.path().join(kind).into()), ..Binding::default() };
+            let path = |id: &str| folder.join(name.replace("{}", id).replace("{8}", &id[..8]));
+            for id in [&other, ID] {
+                std::fs::write(path(id), format!("{{\"sessionId\":\"{id}\"}}\n{{}}\n")).unwrap();
+            }
+            std::fs::write(folder.join("notes.txt"), "x").unwrap();
+            // Gemini CLI's names have only the beginning of an id: of these two the last one written is left.
+            let own = if kind == "gemini" { vec![path(ID)] } else { vec![path(ID), path(&other)] };
+            assert_eq!(since(&agent, &binding, 0), own, "{kind}");
+            assert!(since(&agent, &binding, u64::MAX).is_empty(), "{kind}");
+            assert!(is_named(&agent, &path(ID), ID) && !is_named(&agent, &path(ID), &other), "{kind}");
+        }
+    }
+
+    #[test]
     fn a_transcript_is_found_by_its_id_alone() {
         let home = tempfile::tempdir().unwrap();
         let catalog = Catalog::built_in();
