@@ -15,7 +15,9 @@ pub(super) struct Candidate {
     pub(super) kind: String,
     /// The directory that it is in.
     pub(super) dir: Option<RawText>,
-    /// The ids on its screen whose transcript is there and was begun in the agent's own directory.
+    /// The ids on its screen.
+    pub(super) shown: HashSet<String>,
+    /// Those of them whose transcript is there and was begun in the agent's own directory.
     pub(super) ids: HashSet<String>,
 }
 
@@ -37,8 +39,8 @@ pub(super) struct Around {
     pub(super) conversations: usize,
 }
 
-/// The conversation of each pane of which that is sure: in one directory those of all agents, or of none. `is_claimed` tells whether
-/// another pane has it, or another process has it open.
+/// The conversation of each pane of which that is sure: none where another agent in the same directory may have it, since that shows no id,
+/// or this one. `is_claimed` tells whether another pane has it, or another process has it open.
 pub(super) fn agreed(
     candidates: &[Candidate],
     is_claimed: &dyn Fn(&Candidate, &str) -> bool,
@@ -56,14 +58,16 @@ pub(super) fn agreed(
         let alone = shown.get(&(candidate.kind.as_str(), only.as_str())) == Some(&1);
         (alone && !is_claimed(candidate, only)).then(|| (candidate.pane.clone(), only.clone()))
     };
-    let all_are_told = |candidate: &Candidate| {
+    let is_its_own = |candidate: &Candidate, id: &String| {
         let there = || candidates.iter().filter(|other| other.kind == candidate.kind && other.dir == candidate.dir);
-        there().all(|other| one(other).is_some()) && {
+        let has_another = |other: &Candidate| !other.shown.is_empty() && !other.shown.contains(id);
+        there().all(|other| other.pane == candidate.pane || has_another(other)) && {
             let (around, most) = (around(candidate), there().count());
             around.agents <= most && around.conversations <= most
         }
     };
-    candidates.iter().filter(|candidate| !candidate.ids.is_empty() && all_are_told(candidate)).filter_map(one).collect()
+    let told = candidates.iter().filter_map(|candidate| Some((candidate, one(candidate)?)));
+    told.filter(|(candidate, (_, id))| is_its_own(candidate, id)).map(|(_, found)| found).collect()
 }
 
 #[cfg(test)]
@@ -75,7 +79,8 @@ mod tests {
     const TWO: &str = "01a228e7-fac2-7180-b353-a6ead433a7bb";
 
     fn candidate(pane: &str, ids: &[&str]) -> Candidate {
-        Candidate { pane: pane.into(), kind: "claude".into(), dir: Some(pane.into()), ids: ids.iter().map(|&id| id.to_owned()).collect() }
+        let ids: HashSet<String> = ids.iter().map(|&id| id.to_owned()).collect();
+        Candidate { pane: pane.into(), kind: "claude".into(), dir: Some(pane.into()), shown: ids.clone(), ids }
     }
 
     #[test]
@@ -112,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn in_one_directory_all_are_told_or_none() {
+    fn where_another_agent_in_the_directory_may_have_it_none_is_taken() {
         let of = |candidates: &[Candidate], agents, conversations| {
             let here: Vec<Candidate> = candidates.iter().map(|one| Candidate { dir: Some("/w".into()), ..one.clone() }).collect();
             agreed(&here, &|_, _| false, &|_| Around { agents, conversations }).len()
@@ -123,6 +128,8 @@ mod tests {
         assert_eq!(of(&[one.clone(), candidate("b", &[])], 2, 1), 0, "the other one may have it, and this one quote it");
         assert_eq!(of(std::slice::from_ref(&one), 2, 1), 0, "one that runs elsewhere may have it");
         assert_eq!(of(std::slice::from_ref(&one), 1, 2), 0, "it may be at a later one by now");
+        let without_transcript = Candidate { ids: HashSet::new(), ..two };
+        assert_eq!(of(&[one.clone(), without_transcript], 2, 1), 1, "the other one has another");
         assert_eq!(of(&[one, candidate("b", &[ONE, TWO])], 2, 2), 0);
     }
 }

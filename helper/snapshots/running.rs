@@ -46,17 +46,16 @@ pub(super) fn look(
         let running = running(pane, &agent, seen);
         let known = pane.agent.as_ref().is_some_and(|bound| bound.ended.is_none() && is_one(bound, &running.agent));
         let Some(kind) = catalog.get(&agent.agent.kind).filter(|_| !known) else { continue };
-        let mut candidate = Candidate { pane: pane.id.clone(), kind: kind.kind.clone(), dir: agent.dir.clone(), ids: HashSet::new() };
-        let mut ids = HashSet::new();
+        let mut shown = HashSet::new();
         if harvest && Instant::now() < deadline {
-            ids = ids_on(&server.screen(&there.id, SCREEN_LIMIT).unwrap_or_default(), kind);
+            shown = ids_on(&server.screen(&there.id, SCREEN_LIMIT).unwrap_or_default(), kind);
         }
         let before = told.get(pane.id.as_str()).filter(|before| before.process == running.agent.process);
-        ids.extend(before.map(|before| before.id.clone()));
+        shown.extend(before.map(|before| before.id.clone()));
         // What is looked for among all transcripts may be a long list; a part of it tells nothing.
-        let fitting = ids.into_iter().map(|id| (Instant::now() < deadline).then(|| fits(kind, &running.agent, &id).then_some(id)));
-        candidate.ids = fitting.collect::<Option<Vec<_>>>().unwrap_or_default().into_iter().flatten().collect();
-        unknown.push((running, candidate));
+        let fitting = shown.iter().map(|id| (Instant::now() < deadline).then(|| fits(kind, &running.agent, id).then(|| id.clone())));
+        let ids = fitting.collect::<Option<Vec<_>>>().unwrap_or_default().into_iter().flatten().collect();
+        unknown.push((running, Candidate { pane: pane.id.clone(), kind: kind.kind.clone(), dir: agent.dir, shown, ids }));
     }
     let (running, candidates): (Vec<Running>, Vec<Candidate>) = unknown.into_iter().unzip();
     let found = if candidates.iter().all(|candidate| candidate.ids.is_empty()) {
