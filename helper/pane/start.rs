@@ -67,12 +67,10 @@ fn begin(store: &Store, config: &Config, helper: &str, pane: &str) -> Result<()>
 
 /// Prints what this pane showed in its former life. What cannot be printed is nothing to keep the user waiting for.
 fn show_again(store: &Store, config: &Config, pane: &str) {
-    if config.scrollback == 0 {
-        return;
-    }
+    let Some(most) = config.shown_again() else { return };
     if let Some(kept) = store.text(pane).filter(|kept| scrollback::has_any(&kept.text)) {
         let mut out = std::io::stdout().lock();
-        let text = scrollback::again(&kept.text, config.scrollback, kept.taken, now());
+        let text = scrollback::again(&kept.text, most, kept.taken, now());
         let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
     }
 }

@@ -209,7 +209,10 @@ fn begin(server: &Server, store: &Store, config: &Config, helper: &str, order: O
         openings: shells
             .iter()
             .map(|shell| {
-                (shell.id.clone(), openings(shell, &config.programs, &panes, &|pane| config.scrollback > 0 && store.has_text(pane), helper))
+                (
+                    shell.id.clone(),
+                    openings(shell, &config.programs, &panes, &|pane| config.shown_again().is_some() && store.has_text(pane), helper),
+                )
             })
             .collect(),
         followers: followers(&shells, all, seen),

@@ -21,12 +21,14 @@ const LINES: usize = 20_000;
 const LIMIT: Duration = Duration::from_secs(5);
 
 /// One round: the panes whose screen has changed, those that wait longest first; in the `last` one of a server all of them, however much they
-/// show. Drops what belongs to no record any more, and all of it where the user wants none.
+/// show. Drops what belongs to no record any more, and all of it where the user wants none; where that
+/// can't be read, nothing is done.
 ///
 /// # Errors
 /// No answer, or a folder that can't be written; what was kept before is as it was then.
 pub fn take(server: &Server, store: &Store, config: &Config, last: bool) -> Result<()> {
-    if config.scrollback == 0 {
+    let Some(most) = config.scrollback else { return Ok(()) };
+    if most == 0 {
         store.sweep_texts();
         store.keep_texts(&|_| false);
         return Ok(());
@@ -63,11 +65,11 @@ pub fn take(server: &Server, store: &Store, config: &Config, last: bool) -> Resu
         if !last && (number == PANES || lines_asked > LINES) {
             break;
         }
-        let shown = server.pane_text(&generation, &pane.id, config.scrollback, LIMIT).map_err(unanswered)?;
+        let shown = server.pane_text(&generation, &pane.id, most, LIMIT).map_err(unanswered)?;
         let shown = String::from_utf8_lossy(&shown);
         let lines = shown.lines().count();
         lines_asked += lines;
-        let (text, below) = kept(&shown, config.scrollback, prompt.unwrap_or(PROMPT));
+        let (text, below) = kept(&shown, most, prompt.unwrap_or(PROMPT));
         // Nothing new: that it was asked is noted all the same, or it would be asked again in each round.
         let old = || store.text(id).map(|old| (old.text, old.taken));
         let (text, taken) = text.map(|text| (text, now())).or_else(old).unwrap_or_default();

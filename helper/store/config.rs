@@ -1,4 +1,5 @@
-//! `config.json`: what the user chose. A bad value is told, and the default is used.
+//! `config.json`: what the user chose. A bad value is told, and the default is used; but what it would have kept is kept: a file that is
+//! half written, or has a comma too many, costs no record.
 
 use std::io::Read;
 use std::time::Duration;
@@ -26,8 +27,9 @@ pub struct Config {
     pub recreate_shells: Recreate,
     /// `restore.programs`: the names of programs that a restore starts again.
     pub programs: Vec<String>,
-    /// `restore.scrollback`: how many lines of what each pane showed are kept; 0 for none.
-    pub scrollback: usize,
+    /// `restore.scrollback`: how many lines of what each pane showed are kept; 0 for none. `None` where the file does not tell: what is kept
+    /// stays, and nothing is added.
+    pub scrollback: Option<usize>,
     /// `snapshots.keep`: how many of the newest snapshots are kept.
     pub snapshots: usize,
     /// `agents`: entries for the catalog of agents, as they stand.
@@ -74,6 +76,9 @@ const MOST_LINES: usize = 10_000;
 const DEFAULT_CLOSED: usize = 200;
 const DEFAULT_SNAPSHOTS: usize = 20;
 const MOST_SNAPSHOTS: usize = 1000;
+/// The settings by which something is given up.
+const WHAT_IS_KEPT: [&str; 4] = ["shells.tombstoneRetention", "shells.closedTombstones", "restore.scrollback", "snapshots.keep"];
+const KEPT: &str = "nothing is given up until that is mended";
 const DEFAULT_RETENTION: Duration = Duration::from_secs(14 * 24 * 60 * 60);
 
 impl Default for Config {
@@ -87,7 +92,7 @@ impl Default for Config {
             resume_stagger: Duration::from_millis(250),
             recreate_shells: Recreate::Ask,
             programs: Vec::new(),
-            scrollback: 0,
+            scrollback: Some(0),
             snapshots: DEFAULT_SNAPSHOTS,
             agents: Map::new(),
             warnings: Vec::new(),
@@ -102,7 +107,26 @@ impl Config {
         match read_bounded(&path) {
             Ok(bytes) => Self::parse(&bytes, &path.display().to_string()),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Self::default(),
-            Err(error) => Self { warnings: vec![format!("{error}; the defaults are used")], ..Self::default() },
+            Err(error) => Self::unreadable(&error.to_string()),
+        }
+    }
+
+    /// The defaults, but for what would be given up by them.
+    fn unreadable(why: &str) -> Self {
+        let mut config = Self { warnings: vec![format!("{why}; the defaults are used, and {KEPT}")], ..Self::default() };
+        for group in ["shells", "restore", "snapshots"] {
+            config.keep_all_of(group);
+        }
+        config
+    }
+
+    /// Gives up nothing that the settings of this group could have kept.
+    fn keep_all_of(&mut self, group: &str) {
+        match group {
+            "shells" => (self.retention, self.closed_tombstones) = (None, usize::MAX),
+            "restore" => self.scrollback = None,
+            "snapshots" => self.snapshots = usize::MAX,
+            _ => (),
         }
     }
 
@@ -110,14 +134,10 @@ impl Config {
         let mut config = Self::default();
         let value: Value = match serde_json::from_slice(bytes) {
             Ok(value) => value,
-            Err(error) => {
-                config.warnings.push(format!("{name}: not JSON ({error}); the defaults are used"));
-                return config;
-            }
+            Err(error) => return Self::unreadable(&format!("{name}: not JSON ({error})")),
         };
         let Value::Object(groups) = &value else {
-            config.warnings.push(format!("{name}: it holds no JSON object; the defaults are used"));
-            return config;
+            return Self::unreadable(&format!("{name}: it holds no JSON object"));
         };
         for (group, keys) in groups {
             let known: &[&str] = match group.as_str() {
@@ -127,6 +147,11 @@ impl Config {
                 "agents" => continue,
                 _ => &[],
             };
+            if !known.is_empty() && !keys.is_object() && !keys.is_null() {
+                config.keep_all_of(group);
+                config.warnings.push(format!("{name}: {group} is {keys}, not a JSON object; its defaults are used, and {KEPT}"));
+                continue;
+            }
             let all = keys.as_object().into_iter().flat_map(serde_json::Map::keys);
             let strange: Vec<String> = if known.is_empty() {
                 vec![group.clone()]
@@ -136,19 +161,26 @@ impl Config {
             config.warnings.extend(strange.into_iter().map(|key| format!("{name}: {key} is not known, and has no effect")));
         }
         let mut warn = |key: &str, value: &Value, wanted: &str| {
-            config.warnings.push(format!("{name}: {key} is {value}, not {wanted}; the default is used"));
+            let then = if WHAT_IS_KEPT.contains(&key) { KEPT } else { "the default is used" };
+            config.warnings.push(format!("{name}: {key} is {value}, not {wanted}; {then}"));
         };
         let at = |group: &str, key: &str| value.get(group).and_then(|group| group.get(key)).filter(|value| !value.is_null());
         if let Some(value) = at("shells", "tombstoneRetention") {
             match value.as_str().and_then(parse_retention) {
                 Some(retention) => config.retention = retention,
-                None => warn("shells.tombstoneRetention", value, "a time like \"14d\", \"36h\" or \"forever\""),
+                None => {
+                    config.retention = None;
+                    warn("shells.tombstoneRetention", value, "a time like \"14d\", \"36h\" or \"forever\"");
+                }
             }
         }
         if let Some(value) = at("shells", "closedTombstones") {
             match value.as_u64().and_then(|number| usize::try_from(number).ok()) {
                 Some(number) => config.closed_tombstones = number,
-                None => warn("shells.closedTombstones", value, "a whole number"),
+                None => {
+                    config.closed_tombstones = usize::MAX;
+                    warn("shells.closedTombstones", value, "a whole number");
+                }
             }
         }
         if let Some(value) = at("shells", "ignore") {
@@ -189,14 +221,20 @@ impl Config {
         }
         if let Some(value) = at("restore", "scrollback") {
             match value.as_u64().and_then(|lines| usize::try_from(lines).ok()).filter(|lines| *lines <= MOST_LINES) {
-                Some(lines) => config.scrollback = lines,
-                None => warn("restore.scrollback", value, "a number of lines up to 10000"),
+                Some(lines) => config.scrollback = Some(lines),
+                None => {
+                    config.scrollback = None;
+                    warn("restore.scrollback", value, "a number of lines up to 10000");
+                }
             }
         }
         if let Some(value) = at("snapshots", "keep") {
             match value.as_u64().and_then(|number| usize::try_from(number).ok()).filter(|number| (1..=MOST_SNAPSHOTS).contains(number)) {
                 Some(number) => config.snapshots = number,
-                None => warn("snapshots.keep", value, "a whole number from 1 to 1000"),
+                None => {
+                    config.snapshots = usize::MAX;
+                    warn("snapshots.keep", value, "a whole number from 1 to 1000");
+                }
             }
         }
         match value.get("agents") {
@@ -205,6 +243,11 @@ impl Config {
             Some(value) => warn("agents", value, "a JSON object with an entry for each agent"),
         }
         config
+    }
+
+    /// How many lines of what is kept of a pane are shown again; `None` where the user wants none.
+    pub fn shown_again(&self) -> Option<usize> {
+        Some(self.scrollback.unwrap_or(MOST_LINES)).filter(|&lines| lines > 0)
     }
 
     /// Whether a session of this name is never to be recorded.
@@ -276,30 +319,48 @@ mod tests {
     #[test]
     fn a_bad_value_is_told_and_the_default_used() {
         let config = Config::parse(br#"{"shells":{"tombstoneRetention":14,"ignore":["tmp-*",3]},"restore":{"resumeAgents":"yes"}}"#, "f");
-        assert_eq!(config.retention, Some(DEFAULT_RETENTION));
         assert!(config.ignore.is_empty());
         assert_eq!(config.warnings.len(), 3, "{:?}", config.warnings);
         assert_eq!(Config::parse(br#"{"shellz":{},"shells":{"x":1}}"#, "f").warnings.len(), 2);
-        assert_eq!(Config::parse(b"[]", "f").warnings.len(), 1);
-        assert_eq!(Config::parse(b"{", "f").warnings.len(), 1);
         for bad in ["0", "65", "-1", "1.5", "\"4\""] {
             let config = Config::parse(format!(r#"{{"restore":{{"resumeConcurrency":{bad}}}}}"#).as_bytes(), "f");
             assert_eq!((config.resume_concurrency, config.warnings.len()), (4, 1), "{bad}");
         }
         let config = Config::parse(br#"{"restore":{"resumeConcurrency":1,"resumeStagger":0}}"#, "f");
         assert_eq!((config.resume_concurrency, config.resume_stagger, config.warnings.len()), (1, Duration::ZERO, 0));
-        for (lines, kept, warnings) in [("0", 0, 0), ("2000", 2000, 0), ("10000", 10_000, 0), ("10001", 0, 1), ("-1", 0, 1), ("true", 0, 1)]
+        for (lines, kept) in [("0", Some(0)), ("2000", Some(2000)), ("10000", Some(10_000)), ("10001", None), ("-1", None), ("true", None)]
         {
             let config = Config::parse(format!(r#"{{"restore":{{"scrollback":{lines}}}}}"#).as_bytes(), "f");
-            assert_eq!((config.scrollback, config.warnings.len()), (kept, warnings), "{lines}");
+            assert_eq!((config.scrollback, config.warnings.len()), (kept, usize::from(kept.is_none())), "{lines}");
         }
-        for (keep, kept, warnings) in [("5", 5, 0), ("0", 20, 1), ("1001", 20, 1), ("\"5\"", 20, 1), ("null", 20, 0)] {
+        for (keep, kept, warnings) in
+            [("5", 5, 0), ("0", usize::MAX, 1), ("1001", usize::MAX, 1), ("\"5\"", usize::MAX, 1), ("null", 20, 0)]
+        {
             let config = Config::parse(format!(r#"{{"snapshots":{{"keep":{keep}}}}}"#).as_bytes(), "f");
             assert_eq!((config.snapshots, config.warnings.len()), (kept, warnings), "{keep}");
         }
         assert!(Config::parse(b"{}", "f").warnings.is_empty());
         assert_eq!(Config::parse(br#"{"agents":["claude"]}"#, "f").warnings.len(), 1);
         assert_eq!(Config::parse(br#"{"agents":{"x":1}}"#, "f").agents.len(), 1, "the catalog judges its entries");
+    }
+
+    #[test]
+    fn what_can_not_be_read_gives_up_nothing() {
+        let kept = |text: &str| {
+            let config = Config::parse(text.as_bytes(), "f");
+            assert_eq!(config.warnings.iter().filter(|warning| warning.ends_with(KEPT)).count(), config.warnings.len(), "{text}");
+            (config.retention, config.closed_tombstones, config.scrollback, config.snapshots)
+        };
+        let (retention, most) = (Some(DEFAULT_RETENTION), usize::MAX);
+        let all = (None, most, None, most);
+        for unreadable in ["", "{", "[]", r#"{"restore":{"scrollback":2000,}}"#] {
+            assert_eq!(kept(unreadable), all, "{unreadable}");
+        }
+        assert_eq!(kept("{}"), (retention, DEFAULT_CLOSED, Some(0), DEFAULT_SNAPSHOTS));
+        assert_eq!(kept(r#"{"shells":{"tombstoneRetention":"2 weeks"}}"#), (None, DEFAULT_CLOSED, Some(0), DEFAULT_SNAPSHOTS));
+        assert_eq!(kept(r#"{"shells":{"closedTombstones":-1}}"#), (retention, most, Some(0), DEFAULT_SNAPSHOTS));
+        assert_eq!(kept(r#"{"shells":3,"restore":{"scrollback":5}}"#), (None, most, Some(5), DEFAULT_SNAPSHOTS));
+        assert_eq!(kept(r#"{"restore":[],"snapshots":"x"}"#), (retention, DEFAULT_CLOSED, None, most));
     }
 
     #[test]

@@ -275,3 +275,25 @@ fn off_is_the_default_and_a_plain_pane_is_then_tmuxs_own() {
     assert_eq!(world.show("#{pane_start_command}"), "");
     assert_eq!(world.times_shown("work", LINE), 0);
 }
+
+#[test]
+fn settings_that_can_not_be_read_remove_nothing_of_what_is_kept() {
+    let world = world_that_keeps(100);
+    world.tmux(["new-session", "-d", "-s", "work"]).ok();
+    world.wait_recorded(&["work"]);
+    world.run_in("work", "echo fir''st");
+    world.wait_shown("work", "first");
+    world.look_anew();
+    let kept = world.kept("work").unwrap();
+    let file = world.home().parent().unwrap().join("config/sidecar/config.json");
+    for half in ["", r#"{ "restore": { "scrollback": 100, } }"#, r#"{ "restore": { "scrollback": "100" } }"#] {
+        std::fs::write(&file, half).unwrap();
+        world.round();
+        assert_eq!(world.kept("work").as_ref(), Some(&kept), "{half}");
+    }
+    world.crash_and_restore();
+    world.wait_shown("work", LINE);
+    std::fs::remove_file(&file).unwrap();
+    world.round();
+    assert_eq!(world.kept("work"), None);
+}
