@@ -1,7 +1,7 @@
 //! Which conversation a pane had: what was reported of it up to a time. Pure.
 //!
 //! A restore that went wrong reports as well: an agent that was started without its conversation tells of a new one. So as long as
-//! nothing of a pane was resumed in this life of the server, only what was reported before its start counts.
+//! no conversation that a pane had before was resumed in this life of the server, only what was reported before its start counts.
 
 use crate::model::{Binding, EpochMs, Generation, Report, Since};
 
@@ -39,7 +39,12 @@ pub fn choose(reports: &[Report], cutoff: Cutoff, has_content: &dyn Fn(&Binding)
         let earlier: Vec<&Report> =
             all.iter().copied().filter(|report| report.generation.as_ref() != Some(present) && report.at <= limit).collect();
         let chosen = pick(&earlier, limit, has_content)?;
-        let resumed = all.iter().filter(|report| report.generation.as_ref() == Some(present)).any(|report| names(report, &chosen.0));
+        // Whichever of them: the user may have asked for an older one.
+        let resumed = all
+            .iter()
+            .filter(|report| report.generation.as_ref() == Some(present))
+            .filter_map(|report| report.binding.as_ref())
+            .any(|here| earlier.iter().any(|report| names(report, here)));
         (!resumed).then_some(chosen)
     });
     let ((binding, at), since) = match (before, asked) {
@@ -139,6 +144,9 @@ mod tests {
         assert_eq!(chosen(&reports, Some(2), None), Some(("a".into(), Since::Newest)));
         reports.push(report(2, 2000, "b", true));
         assert_eq!(chosen(&reports, Some(2), None), Some(("b".into(), Since::Newest)));
+        // As the user asked for an older one, it is the one that is open.
+        let older = [report(1, 1000, "a", true), report(1, 2000, "b", true), report(2, 1000, "a", true)];
+        assert_eq!(chosen(&older, Some(2), None), Some(("a".into(), Since::Newest)));
         // A pane that was born here has nothing from before.
         assert_eq!(chosen(&[report(2, 2000, "b", true)], Some(2), None), Some(("b".into(), Since::Newest)));
     }
