@@ -31,6 +31,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use crate::agents::catalog::Catalog;
+use crate::agents::integration::is_same_program;
 use crate::error::{Error, Exit, Result};
 use crate::plugin::{Plugin, stable_path};
 use crate::shells::Shells;
@@ -53,8 +54,7 @@ pub fn main() -> ExitCode {
                 return ExitCode::SUCCESS;
             }
             if std::env::args_os().any(|word| word == "--json") && error.use_stderr() {
-                let wrong = Error::failed("usage", error.render().to_string().trim().to_owned()).exit(Exit::Usage);
-                output::print_error(&wrong, true);
+                output::print_error(&wrong_usage(&error.render().to_string()), true);
             } else {
                 let _ = error.print();
             }
@@ -72,6 +72,14 @@ pub fn main() -> ExitCode {
             error.exit.into()
         }
     }
+}
+
+/// What clap says for people, as an error of ours: its first paragraph, then the others.
+fn wrong_usage(said: &str) -> Error {
+    let one_line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let (what, rest) = said.split_once("\n\n").unwrap_or((said, ""));
+    let what = one_line(what);
+    Error::failed("usage", what.strip_prefix("error: ").unwrap_or(&what)).exit(Exit::Usage).hint(one_line(rest))
 }
 
 fn run(cli: &Cli) -> Result<ExitCode> {
@@ -150,8 +158,7 @@ impl Context {
 fn lasting_path() -> Result<String> {
     let own = own_path()?;
     let link = home()?.join(".local/bin/sidecar");
-    let same = fs_err::canonicalize(&link).is_ok_and(|real| fs_err::canonicalize(&own).is_ok_and(|own| own == real));
-    let path = if same { link } else { stable_path(Path::new(&own)) };
+    let path = if is_same_program(&link.display().to_string(), &own) { link } else { stable_path(Path::new(&own)) };
     Ok(path.into_os_string().into_string().ok().filter(|path| !path.contains(['%', '\n'])).unwrap_or(own))
 }
 
@@ -164,4 +171,17 @@ fn own_path() -> Result<String> {
         Error::failed("own_path", "this program's own path is no plain text: it must be UTF-8, without '%' and line breaks")
             .hint("install sidecar in a folder with a plain name")
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_usage_error_is_one_line_and_what_to_do_another() {
+        let said = Cli::try_parse_from(["sidecar", "shell", "send", "--json"]).map(drop).unwrap_err().render().to_string();
+        let wrong = wrong_usage(&said);
+        assert_eq!(wrong.message, "the following required arguments were not provided: --target <T> <--run <CMD>|--type <TEXT>>");
+        assert!(wrong.hint.is_some_and(|hint| hint.starts_with("Usage: sidecar shell send ") && !hint.contains('\n')));
+    }
 }

@@ -33,25 +33,29 @@ fn finding(hook: &Hook) -> Option<Finding> {
 
 fn programs(programs: &[Program]) -> Vec<Finding> {
     const ID: &str = "server_path";
-    let told = programs.iter().filter(|program| !program.on_path).map(|Program { name, by_login_shell, .. }| match by_login_shell {
-        Some(true) => Finding::note(
-            ID,
-            format!("the server's PATH does not have {name}, and your login shell's does"),
-            "a resume goes through the login shell, and finds it; what else starts it in tmux may not",
-            "start tmux from your login shell, or set PATH in tmux.conf: set-environment -g PATH …",
-        ),
-        Some(false) => Finding::problem(
-            ID,
-            format!("neither the server's PATH nor your login shell's has {name}, whose conversations are recorded"),
-            "they can't be resumed",
-            format!("install {name}, or put its folder on PATH in your shell's start-up files"),
-        ),
-        None => Finding::problem(
-            ID,
-            format!("the server's PATH does not have {name}, whose conversations are recorded"),
-            "your login shell could not be asked; without it they can't be resumed",
-            "set PATH in tmux.conf: set-environment -g PATH …",
-        ),
+    let told = [Some(true), Some(false), None].into_iter().filter_map(|answer| {
+        let lacking = programs.iter().filter(|program| !program.on_path && program.by_login_shell == answer);
+        let names = lacking.map(|program| program.name.as_str()).collect::<Vec<_>>().join(", ");
+        (!names.is_empty()).then(|| match answer {
+            Some(true) => Finding::note(
+                ID,
+                format!("the server's PATH does not have {names}, and your login shell's does"),
+                "a resume goes through the login shell, and finds it; what else starts it in tmux may not",
+                "start tmux from your login shell, or set PATH in tmux.conf: set-environment -g PATH …",
+            ),
+            Some(false) => Finding::problem(
+                ID,
+                format!("neither the server's PATH nor your login shell's has {names}, whose conversations are recorded"),
+                "they can't be resumed",
+                format!("install {names}, or put the folder on PATH in your shell's start-up files"),
+            ),
+            None => Finding::problem(
+                ID,
+                format!("the server's PATH does not have {names}, whose conversations are recorded"),
+                "your login shell could not be asked; without it they can't be resumed",
+                "set PATH in tmux.conf: set-environment -g PATH …",
+            ),
+        })
     });
     let told: Vec<Finding> = told.collect();
     if told.is_empty() && !programs.is_empty() { vec![Finding::ok(ID, "the agents that are recorded are found")] } else { told }

@@ -12,6 +12,8 @@ use crate::units::JobStatus;
 pub struct Facts {
     /// When.
     pub now: EpochMs,
+    /// How a command line for the server begins.
+    pub tmux: String,
     /// The version of the tmux client; `None` if there is none that runs.
     pub client: Option<String>,
     /// What is known of the server.
@@ -86,6 +88,8 @@ pub struct Live {
     pub plugin: Option<Standing>,
     /// Whether the helper that the hooks call can be run; `None` if it is not known which it is.
     pub helper_runs: Option<bool>,
+    /// Whether it is this program, by whatever path.
+    pub helper_is_own: bool,
     /// Whether that helper is of the sources beside it; `None` if it is none that the plugin built.
     pub is_current: Option<bool>,
     /// `@sidecar-helper`, and whether it can be run.

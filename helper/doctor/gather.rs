@@ -8,7 +8,7 @@ use super::ask;
 use super::facts::{Facts, Helper, Hook, Job, Live, Other, Program, Read, Records};
 use super::mend::Doctor;
 use crate::agents::catalog::{Agent, Catalog};
-use crate::agents::integration::Integration;
+use crate::agents::integration::{Integration, is_same_program};
 use crate::agents::process;
 use crate::boot::Unit;
 use crate::model::{Observation, ServerState, Shell, State};
@@ -38,6 +38,7 @@ impl Doctor<'_> {
         let warnings = self.config.warnings.iter().cloned().chain(seen.iter().flat_map(|seen| Settings::warnings(seen))).collect();
         Facts {
             now: now(),
+            tmux: format!("tmux {}", server.attach_options()),
             client: server.client_version(LIMIT),
             socket_exists: server.socket_exists(),
             // Where another server answers, the socket is that one's.
@@ -75,6 +76,7 @@ impl Doctor<'_> {
         let [chosen, continuum_restore, resurrect_processes] = options.unwrap_or_default();
         let inherited: BTreeSet<&str> = catalog.scrub().filter(|name| environment.iter().any(|(known, _)| known == name)).collect();
         Live {
+            helper_is_own: helper.as_deref().is_some_and(|path| is_same_program(path, self.helper)),
             helper_runs: helper.as_deref().map(|path| can_run(Path::new(path))),
             is_current: helper.and_then(|path| fs_err::canonicalize(path).ok()).and_then(|path| ask::is_current(&path)),
             chosen_helper: (!chosen.is_empty()).then(|| {
@@ -125,8 +127,8 @@ fn program(agent: &Agent, path: Option<&str>) -> Option<PathBuf> {
 /// The `sidecar` that the user would type, unless it is this one.
 fn on_path(own: &str) -> Option<Helper> {
     let found = which::which("sidecar").ok()?;
-    let real = |path: &Path| fs_err::canonicalize(path).ok();
-    (real(&found) != real(Path::new(own))).then(|| Helper { path: found.display().to_string(), version: ask::version_of(&found) })
+    let path = found.display().to_string();
+    (!is_same_program(&path, own)).then(|| Helper { path, version: ask::version_of(&found) })
 }
 
 fn records(store: &Store, loaded: &crate::error::Result<Loaded>) -> Records {

@@ -20,7 +20,7 @@ pub(super) fn findings(facts: &Facts) -> Vec<Finding> {
             )),
         }
     }
-    found.push(config(facts));
+    found.extend(config(facts));
     found
 }
 
@@ -35,7 +35,7 @@ fn helper(facts: &Facts) -> Finding {
             Finding::problem(ID, format!("the hooks call {path}, which can't be run"), "nothing is recorded", "sidecar plugin load")
                 .mended_by(Mend::Load)
         }
-        Some((path, true)) if *path != facts.own.path => Finding::note(
+        Some((path, true)) if !facts.live.as_ref().is_some_and(|live| live.helper_is_own) => Finding::note(
             ID,
             format!("this is {own}; the hooks call {path}"),
             "two versions may take turns in writing the records",
@@ -134,9 +134,11 @@ fn loaded(plugin: &Standing) -> Vec<Finding> {
     [Finding::ok("plugin", "the plugin is loaded"), hooks, timer].into_iter().chain(keys).collect()
 }
 
-fn config(facts: &Facts) -> Finding {
+fn config(facts: &Facts) -> Vec<Finding> {
+    const ID: &str = "config";
+    let problem = |wrong: &String| Finding::problem(ID, wrong, "it does not do what it is meant to do", "mend it where it stands");
     match facts.warnings.as_slice() {
-        [] => Finding::ok("config", "the settings make sense"),
-        wrong => Finding::problem("config", wrong.join("; "), "these values have no effect", "mend them where they stand"),
+        [] => vec![Finding::ok(ID, "the settings make sense")],
+        wrong => wrong.iter().map(problem).collect(),
     }
 }

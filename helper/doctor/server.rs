@@ -11,7 +11,7 @@ pub(super) fn findings(facts: &Facts) -> Vec<Finding> {
     let mut found = vec![tmux(facts), server(facts)];
     found.extend(stale_socket(facts));
     if let Some(live) = &facts.live {
-        found.extend([environment(live), continuum(live), resurrect(live)]);
+        found.extend([environment(live, &facts.tmux), continuum(live), resurrect(live)]);
     }
     found.push(clock(facts));
     found
@@ -54,7 +54,7 @@ fn server(facts: &Facts) -> Finding {
             ID,
             detail(),
             "what can't be asked is not recorded, and nothing is restored",
-            "see whether tmux itself answers: tmux ls",
+            format!("see whether tmux itself answers: {}ls", facts.tmux),
         ),
         ServerState::Stuck => {
             let why = "its sessions live and can't be reached; nothing is restored beside them";
@@ -79,12 +79,12 @@ fn stale_socket(facts: &Facts) -> Option<Finding> {
     })
 }
 
-fn environment(live: &Live) -> Finding {
+fn environment(live: &Live, tmux: &str) -> Finding {
     const ID: &str = "inherited_variables";
     if live.inherited.is_empty() {
-        return Finding::ok(ID, "no agent has left variables in the server's environment");
+        return Finding::ok(ID, "the server's environment holds no agent's variables");
     }
-    let unset = live.inherited.iter().map(|name| format!("tmux set-environment -gu {name}")).collect::<Vec<_>>().join("; ");
+    let unset = live.inherited.iter().map(|name| format!("{tmux}set-environment -gu {name}")).collect::<Vec<_>>().join("; ");
     Finding::problem(
         ID,
         format!("the server was started by an agent, and its environment holds {}", live.inherited.join(", ")),

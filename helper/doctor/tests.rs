@@ -29,6 +29,7 @@ fn job(id: &'static str, state: JobState, runs: Option<bool>) -> Job {
 fn well() -> Facts {
     Facts {
         now: NOW,
+        tmux: "tmux ".into(),
         client: Some("3.5a".into()),
         server: ServerReport {
             socket: "/tmp/s".into(),
@@ -48,6 +49,7 @@ fn well() -> Facts {
                 helper: Some("/p/sidecar".into()),
                 keys: vec![key(Does::Ours)],
             }),
+            helper_is_own: true,
             helper_runs: Some(true),
             is_current: Some(true),
             chosen_helper: Some(("/p/sidecar".into(), true)),
@@ -151,7 +153,7 @@ fn each_ill_has_its_finding_and_no_other() {
         ("clock", Problem, None, |facts| facts.records.last_look = Some(NOW + 120_000)),
         ("clock", Note, None, |facts| live(facts).process_started = Some(NOW - 7_200_000)),
         ("helper", Problem, Some(Mend::Load), |facts| live(facts).helper_runs = Some(false)),
-        ("helper", Note, None, |facts| facts.own.path = "/elsewhere/sidecar".into()),
+        ("helper", Note, None, |facts| live(facts).helper_is_own = false),
         ("helper_on_path", Note, None, |facts| facts.on_path.as_mut().unwrap().version = Some("0.9.0".into())),
         ("helper_on_path", Note, None, |facts| facts.on_path.as_mut().unwrap().version = None),
         ("helper_option", Problem, None, |facts| live(facts).chosen_helper = Some(("/gone".into(), false))),
@@ -213,6 +215,26 @@ fn each_ill_has_its_finding_and_no_other() {
         assert_eq!((ill[0].id.as_str(), ill[0].level, &ill[0].mend), (*id, *level, mend), "{number}");
         assert!(!ill[0].what.is_empty() && !ill[0].why.is_empty(), "{number} {id}");
     }
+}
+
+#[test]
+fn what_is_so_of_several_is_one_finding_and_what_is_wrong_in_several_places_is_one_for_each() {
+    let mut facts = well();
+    let lacking = |name: &str, found| Program { name: name.into(), on_path: false, by_login_shell: Some(found) };
+    facts.programs = vec![lacking("claude", true), lacking("codex", false), lacking("gemini", true)];
+    facts.warnings = vec!["one".into(), "another".into()];
+    facts.own.path = "/a/link/to/sidecar".into();
+    let found = examine(&facts);
+    let ill: Vec<_> = found.iter().filter(|finding| finding.level != Level::Ok).map(|finding| finding.what.as_str()).collect();
+    assert_eq!(
+        ill,
+        [
+            "one",
+            "another",
+            "the server's PATH does not have claude, gemini, and your login shell's does",
+            "neither the server's PATH nor your login shell's has codex, whose conversations are recorded"
+        ]
+    );
 }
 
 #[test]

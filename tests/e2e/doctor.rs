@@ -124,6 +124,18 @@ fn a_plugin_that_is_not_loaded_and_a_timer_that_stopped_are_mended_by_a_load() {
 }
 
 #[test]
+fn a_link_to_the_helper_that_the_hooks_call_is_no_other_one() {
+    let world = world_without_timer(3600.0);
+    world.inhabit(1);
+    world.sidecar(["agent", "integration", "install", "claude"]).ok();
+    let link = world.folder("bin").join("sidecar");
+    std::os::unix::fs::symlink(sidecar_path(), &link).unwrap();
+    let said = Said::of(&world.command(&link).args(["doctor", "--json"]).output().unwrap());
+    assert_eq!(ills_of(&said), Levels::new());
+    assert_eq!(finding(&said, "integration_claude")["level"], "ok");
+}
+
+#[test]
 fn hooks_that_call_a_helper_which_is_gone_are_set_anew() {
     let world = World::bare();
     let helper = world.folder("bin").join("sidecar");

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use self::command::{CLAUDE, CODEX, COPILOT, GEMINI, Hook, OPENCODE};
 use self::file::{File, NotWritten, refused};
 use self::found::{Found, Wrong};
-pub use self::status::{State, Status, TRUST_HINT};
+pub use self::status::{State, Status, TRUST_HINT, is_same_program};
 use super::catalog::{Agent, Catalog};
 use crate::error::{Error, Exit, Result};
 use crate::store::home;

@@ -55,6 +55,11 @@ pub struct Status {
 pub const TRUST_HINT: &str =
     "Codex asks at its next start whether to trust the hook; or have it trusted now: sidecar agent integration install codex --trust";
 
+/// Whether two paths lead to one program, as the user's link and the plugin's own do.
+pub fn is_same_program(one: &str, other: &str) -> bool {
+    one == other || fs_err::canonicalize(one).is_ok_and(|one| fs_err::canonicalize(other).is_ok_and(|other| one == other))
+}
+
 impl Integration<'_> {
     /// Where it stands. `program` is the agent's, if it was found, and `helper` ours.
     pub fn status(&self, helper: &str, program: Option<&Path>) -> Status {
@@ -98,7 +103,7 @@ impl Integration<'_> {
             return status(State::Disabled, &path, format!("{what} switches all hooks off"), format!("take it out of {mend}"));
         }
         let mut notes = Vec::new();
-        if called != helper {
+        if !is_same_program(&called, helper) {
             notes.push(format!("it calls {called}"));
         }
         if found.iter().filter(|found| found.any).count() > 1 {
