@@ -73,6 +73,11 @@ pub fn age(from: EpochMs, to: EpochMs) -> String {
     }
 }
 
+/// The time that is left, rounded: of 14 days that have just begun, 14.
+pub fn left(now: EpochMs, until: EpochMs) -> String {
+    age(now, until.saturating_add(30 * 60_000))
+}
+
 /// The local time of day, with the date where it is not today's.
 pub fn local_time(at: EpochMs, now: EpochMs) -> String {
     let zoned = |ms: EpochMs| {
@@ -151,6 +156,7 @@ mod tests {
             assert_eq!(age(0, ms), text);
         }
         assert_eq!(age(10, 0), "moments");
+        assert_eq!(left(20_000, 14 * 24 * 60 * minute), "14 d");
     }
 
     #[test]

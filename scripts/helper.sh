@@ -91,7 +91,7 @@ load() {
 # Shows a message: now if somebody is attached, else once to the next client. Until a helper takes over, the keys show it too.
 tell() {
   # It is shown as a format, and stands in quotes in a hook: what means something there gives way.
-  text=$(printf '%s' "$1" | LC_ALL=C tr -d "\`\"'" | LC_ALL=C tr -c 'A-Za-z0-9 ./_~:,()<>=+@-\200-\377' '?')
+  text=$(printf '%s' "$1" | LC_ALL=C tr -d "\`\"'" | tr ';' ',' | LC_ALL=C tr -c 'A-Za-z0-9 ./_~:,()<>=+@-\200-\377' '?')
   hook='client-session-changed[8421]'
   # tmux's own time is less than a second. Panes stand still meanwhile, so it is not much longer; any key ends it, and does its work.
   show='display-message -d 8000'

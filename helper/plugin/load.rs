@@ -31,6 +31,10 @@ impl Plugin<'_> {
     /// Another server answers, the server does not take the hooks, or the records can't be written: then the hooks are set all
     /// the same, and go on trying.
     pub fn load(&self) -> Result<Loading> {
+        // Where there is no server, `list-keys` would start one, which ends at once.
+        if !self.server.is_around_us() {
+            self.server.pid_and_version(LIMIT).map_err(|failure| self.unanswered(&failure))?;
+        }
         let ask: Vec<String> =
             ["display-message", "-p", "#{pid} #{version}", ";"].map(str::to_owned).into_iter().chain(keys::asked()).collect();
         let reply = self.server.call(&ask, None, LIMIT).map_err(|failure| self.unanswered(&failure))?;

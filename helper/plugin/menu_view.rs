@@ -1,7 +1,7 @@
 //! What the menus show: plain functions from records to lines that fit the client.
 
 use super::hooks::background;
-use crate::display::{age, cut, cut_start, directory, pad, shown, widest};
+use crate::display::{age, cut, cut_start, directory, left, pad, shown, widest};
 use crate::model::{Action, AgentStep, EpochMs, Policy, Step, Verdict, count};
 use crate::shells::{Row, policy_words};
 use crate::tmux::{Item, MENU_FRAME, Menu, SeenClient, menu_length};
@@ -304,7 +304,7 @@ impl View<'_> {
         let ago = row.deleted_at.map(|at| format!(" {} ago", age(at, self.now))).unwrap_or_default();
         let kept = match row.expires_at {
             _ if row.running => "running".to_owned(),
-            Some(at) => format!("kept {}", age(self.now, at)),
+            Some(at) => format!("kept {}", left(self.now, at)),
             None => "kept".to_owned(),
         };
         format!("{}{ago}, {kept}", row.reason)

@@ -116,8 +116,13 @@ impl Menus<'_> {
     }
 
     pub(super) fn say(&self, text: &str) {
+        self.plugin.store.log(crate::store::Level::Info, "menu", &format!("{}: {}", self.client.name, crate::display::shown(text)));
+        self.show(text);
+    }
+
+    /// Says it, and leaves no trace of it.
+    fn show(&self, text: &str) {
         let text = format!("sidecar: {}", crate::display::shown(text));
-        self.plugin.store.log(crate::store::Level::Info, "menu", &format!("{}: {text}", self.client.name));
         if let Err(failure) = self.plugin.server.show_message(&self.client.name, &text, MESSAGE_TIME) {
             self.plugin.store.log(crate::store::Level::Warn, "menu", &failure.to_string());
         }
@@ -280,7 +285,7 @@ impl Menus<'_> {
         let order = Order { selected: wanted.as_deref(), ..order };
         let report = restore(plugin.server, plugin.store, plugin.config, plugin.helper, order, &mut |progress| {
             if began.elapsed() > Duration::from_secs(1) && told.elapsed() > Duration::from_millis(500) {
-                self.say(&progress.to_string());
+                self.show(&progress.to_string());
                 told = Instant::now();
             }
         })?;

@@ -48,9 +48,13 @@ pub(super) fn wanted(seen: &Observation, config: &Config, restorable: usize) -> 
     }
 }
 
-/// How many shells of earlier lives wait to be restored. A directory that is missing makes a restore refuse.
+/// How many shells of earlier lives wait to be restored. A directory that is missing makes a restore refuse, and so does a name that another
+/// shell's session has.
 pub(super) fn restorable(state: &State, present: &Generation, is_dir: &dyn Fn(&Path) -> bool) -> usize {
-    let waits = |shell: &&Shell| !shell.lives_in(present) && shell.policy != Policy::Never && is_dir(shell.work_dir.as_path());
+    let is_free = |name: &str| !state.shells.iter().any(|other| other.lives_in(present) && other.session == name);
+    let waits = |shell: &&Shell| {
+        !shell.lives_in(present) && shell.policy != Policy::Never && is_free(&shell.session) && is_dir(shell.work_dir.as_path())
+    };
     state.shells.iter().filter(waits).count()
 }
 
@@ -172,7 +176,7 @@ fn to_restore(plan: &Plan) -> Vec<(String, &'static str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::TmuxSettings;
+    use crate::model::{Seen, TmuxSettings};
 
     fn seen(timer: &str, offer: &str, offered: Offer) -> Observation {
         let settings = TmuxSettings { timer: timer.into(), offer: offer.into(), offered, ..TmuxSettings::default() };
@@ -182,6 +186,22 @@ mod tests {
             sessions: Vec::new(),
             settings,
         }
+    }
+
+    #[test]
+    fn what_a_restore_would_refuse_does_not_wait() {
+        let life = |pid| Generation { boot: "boot".into(), pid, start_time: 1, process_start: None };
+        let shell = |id: &str, session: &str, pid| Shell {
+            id: id.into(),
+            session: session.into(),
+            seen: Some(Seen { at: 1, generation: life(pid), session: "$1".into() }),
+            ..Shell::default()
+        };
+        let shells = vec![shell("sh-1", "web", 2), shell("sh-2", "web", 1), shell("sh-3", "api", 1), shell("sh-4", "api", 1)];
+        let state = State { shells, ..State::default() };
+        assert_eq!(restorable(&state, &life(2), &|_| true), 2);
+        assert_eq!(restorable(&state, &life(3), &|_| true), 4);
+        assert_eq!(restorable(&state, &life(2), &|_| false), 0);
     }
 
     #[test]

@@ -88,6 +88,11 @@ impl Server {
         }
     }
 
+    /// Whether this process runs inside it, so that it lives.
+    pub fn is_around_us(&self) -> bool {
+        matches!(self.via, Via::Inside(_))
+    }
+
     /// The pane that this process runs in, if that is one of this server: the server's pid and `%3`.
     pub fn own_pane(&self) -> Option<(i32, String)> {
         let (socket, pid) = std::env::var("TMUX").ok().as_deref().and_then(parse_tmux_variable)?;

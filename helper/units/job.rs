@@ -149,7 +149,8 @@ impl Job {
         };
         let pending = followed.err().map(|Unreachable(why)| {
             let by_hand = self.by_hand();
-            (format!("it begins at your next login: {why}"), format!("{by_hand} begins at once, where your login can be reached"))
+            let detail = format!("your service manager could not be told, and begins with it at your next login ({why})");
+            (detail, format!("to begin at once, in a login of your own: {by_hand}"))
         });
         Ok(JobChange { changed, pending, drop_ins: self.files.drop_ins(&self.units) })
     }
@@ -165,8 +166,9 @@ impl Job {
         let ended = if was_there && end { self.manager.end(&self.main().0) } else { Ok(()) };
         let changed = self.files.uninstall(&self.units)?;
         let forgotten = if changed.is_empty() { Ok(()) } else { self.manager.reload() };
-        let pending =
-            ended.and(forgotten).err().map(|Unreachable(why)| (format!("if it runs still, it ends with your login: {why}"), String::new()));
+        let pending = ended.and(forgotten).err().map(|Unreachable(why)| {
+            (format!("your service manager could not be told, and goes by it until your login ends ({why})"), String::new())
+        });
         Ok(JobChange { changed, pending, drop_ins: self.files.drop_ins(&self.units) })
     }
 

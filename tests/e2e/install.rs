@@ -24,7 +24,7 @@ fn one_line_and_prefix_i_build_the_helper_and_record_without_a_restart() {
     stranger.press_prefix(&terminal, "I");
     terminal.wait_text("sidecar: building the helper (first run, about a minute) ...");
     wait_long(&stranger, "a helper", || stranger.built().exists());
-    terminal.wait_text("sidecar: ready. prefix R restores, prefix N renames");
+    terminal.wait_text("sidecar: ready. prefix R restores, prefix N renames, bin/sidecar plugin link puts it on PATH");
     keys_work(&stranger, &terminal);
     stranger.wait_loaded();
     stranger.wait_recorded("before");

@@ -67,3 +67,11 @@ fn link_puts_the_command_at_hand_and_never_over_a_foreign_file() {
     assert!(said.err.contains(".local/bin/sidecar") && said.err.contains("hint: "), "{said:?}");
     assert_eq!(content(&link), b"theirs");
 }
+
+#[test]
+fn without_a_server_a_load_says_so_and_starts_none() {
+    let world = World::new(10.0);
+    let said = world.sidecar(["plugin", "load"]);
+    assert!(said.code == 1 && said.out.is_empty() && said.err.contains(": no server"), "{said:?}");
+    assert!(world.store().is_none());
+}
