@@ -36,10 +36,7 @@ pub(super) fn run(context: &Context, command: &ImportCommand) -> Result<ExitCode
         print_json(&import_json(&import, options));
     } else {
         print_notices(&import.notices);
-        print(&import_text(&import));
-        if options.dry_run {
-            print_notices(&["a dry run: nothing was changed".to_owned()]);
-        }
+        print(&import_text(&import, options.dry_run));
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -75,14 +72,15 @@ fn candidate_json(candidate: &Candidate, dry_run: bool) -> Value {
     })
 }
 
-fn import_text(import: &Import) -> String {
+fn import_text(import: &Import, dry_run: bool) -> String {
+    let would = if dry_run { "would be " } else { "" };
     let cells: Vec<[String; 4]> = import
         .candidates
         .iter()
         .map(|candidate| {
             let shell = &candidate.draft.shell;
             let became = match candidate.fate {
-                Fate::Imported => "imported".to_owned(),
+                Fate::Imported => format!("{would}imported"),
                 Fate::Skipped(_) => format!("skipped: {}", shown(&for_this_server(&candidate.detail))),
             };
             [shown(&shell.session), count(shell.windows.len(), "window"), count(candidate.draft.panes, "pane"), became]
@@ -96,9 +94,9 @@ fn import_text(import: &Import) -> String {
         out.push_str(&format!("… and {more} more; --json shows them\n"));
     }
     let imported = import.candidates.iter().filter(|candidate| candidate.fate == Fate::Imported).count();
-    let way = if imported > 0 { ": `sidecar session restore` brings them back" } else { "" };
+    let way = if imported > 0 && !dry_run { ": `sidecar session restore` brings them back" } else { "" };
     let of = count(import.candidates.len(), "session");
-    out.push_str(&format!("{imported} of {of} imported from {}{}\n", file(&import.file), for_this_server(way)));
+    out.push_str(&format!("{imported} of {of} {would}imported from {}{}\n", file(&import.file), for_this_server(way)));
     out
 }
 

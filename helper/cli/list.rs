@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::Context;
 use super::args::ListArgs;
-use super::output::{age, alike, directory, print, print_json, print_notices, shown, table, told_apart};
+use super::output::{age, alike, directory, for_this_server, left, print, print_json, print_notices, shown, table, told_apart};
 use super::shell::shell_json;
 use crate::error::{Error, Result};
 use crate::model::{EpochMs, Policy, count};
@@ -52,10 +52,10 @@ fn row_json(row: &Row) -> Value {
 fn text(rows: &[Row], dir: Option<PathBuf>) -> String {
     if rows.is_empty() {
         return match dir {
-            Some(dir) => format!(
+            Some(dir) => for_this_server(&format!(
                 "No shells in {}. `sidecar shell list --all` shows those of every project.\n",
                 directory(&dir.display().to_string())
-            ),
+            )),
             None => "No shells are recorded.\n".to_owned(),
         };
     }
@@ -75,14 +75,13 @@ fn last_column(row: &Row, now: EpochMs) -> String {
     let mut said = match (row.status, row.deleted_at) {
         (Status::Forgotten, Some(at)) => {
             let kept = match row.expires_at {
-                // Half an hour rounds it.
-                Some(expires) => format!("kept for {} more", age(now, expires.saturating_add(30 * 60_000))),
+                Some(expires) => format!("kept for {} more", left(now, expires)),
                 None if row.running => "still running".to_owned(),
                 None => "kept for ever".to_owned(),
             };
             format!("{} {} ago, {kept}", row.reason, age(at, now))
         }
-        _ => format!("{}, {}", count(row.shell.windows.len(), "window"), count(row.shell.panes().count(), "pane")),
+        _ => format!("{}, {}", count(row.shell.windows.len(), "window"), count(row.panes, "pane")),
     };
     // That its policy is never is said below.
     if let Some(note) = row.note.as_ref().filter(|_| row.reason != "policy_never") {

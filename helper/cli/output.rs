@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use serde_json::{Value, json};
 
 use super::args::Cli;
-pub(super) use crate::display::{age, directory, local_time, pad, shown, widest};
+pub(super) use crate::display::{age, directory, left, local_time, pad, shown, widest};
 use crate::error::Error;
 use crate::tmux::shell_word;
 
@@ -115,5 +115,20 @@ pub(super) fn print(text: &str) {
             eprintln!("error: cannot write the output: {error}");
             std::process::exit(crate::error::Exit::Failed as i32);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_as_wide_as_their_widest_text() {
+        let rows = [["snap-1", "02:36 (moments ago)", "5 shells"], ["snap-2", "02:35 (1 min ago)", "12 shells"], ["漢", "", ""]];
+        let rows = rows.map(|row| row.map(str::to_owned));
+        assert_eq!(
+            table(rows.to_vec()),
+            "snap-1   02:36 (moments ago)   5 shells\nsnap-2   02:35 (1 min ago)     12 shells\n漢\n"
+        );
     }
 }

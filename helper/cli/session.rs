@@ -11,6 +11,7 @@ use super::args::{RestoreArgs, StatusArgs};
 use super::output::{age, alike, colours, columns, directory, for_this_server, local_time, paint, print, print_json, shown, told_apart};
 use super::when::{AsOf, as_of};
 use super::{Context, own_path};
+use crate::agents::catalog::Catalog;
 use crate::error::{Error, Exit, Result};
 use crate::model::{
     Action, AgentOutcome, AgentStatus, AgentStep, Answer, Outcome, OutcomeStatus, Plan, Policy, ServerState, Step, Verdict,
@@ -251,7 +252,7 @@ pub(super) fn restore(context: &Context, options: &RestoreArgs) -> Result<ExitCo
         if let (Some(source), Some(coming)) = (&source, &coming) {
             print(&taken_text(&source.name(), coming, options.dry_run));
         }
-        print(&restore_text(&outcomes, options.dry_run));
+        print(&restore_text(&outcomes, options.dry_run, &Catalog::with(&context.config.agents).0));
         if !options.dry_run && std::env::var_os("TMUX").is_none() {
             print(&attach_text(context, &outcomes));
         }
@@ -294,7 +295,7 @@ fn confirm(asking: &[AgentStep]) -> Result<bool> {
         let dir = agent.work_dir.as_deref().map(|dir| format!(", in {}", directory(dir))).unwrap_or_default();
         writeln!(err, "  {}   {}{dir}", shown(&agent.place), shown(&agent.title))?;
     }
-    write!(err, "Resume {}? [y/N] ", count(asking.len(), "agent"))?;
+    write!(err, "Resume {}? Without, their shells come back alone. [y/N] ", count(asking.len(), "agent"))?;
     err.flush()?;
     let mut answer = String::new();
     std::io::stdin().read_line(&mut answer)?;
@@ -329,26 +330,36 @@ fn taken_text(from: &str, coming: &Takeover, dry_run: bool) -> String {
     }
 }
 
-fn restore_text(outcomes: &[Outcome], dry_run: bool) -> String {
+fn restore_text(outcomes: &[Outcome], dry_run: bool, catalog: &Catalog) -> String {
     let told: Vec<&Outcome> = outcomes.iter().filter(|outcome| outcome.reason != "not_selected").collect();
-    let came_back = |outcome: &&Outcome| outcome.agents.iter().any(|agent| agent.status != AgentStatus::Skipped);
+    // Nobody was asked.
+    let asks = |agent: &AgentOutcome| dry_run && agent.status == AgentStatus::Skipped && agent.reason == "needs_confirmation";
+    let came_back = |outcome: &&Outcome| outcome.agents.iter().any(|agent| asks(agent) || agent.status != AgentStatus::Skipped);
     if told.iter().all(|outcome| outcome.status == OutcomeStatus::Reattached) && !told.iter().any(came_back) {
         return match told.len() {
             0 => "Nothing to restore.\n".to_owned(),
             number => format!("Nothing to restore: {} already running.\n", count(number, "shell")),
         };
     }
-    let cells = |outcome: &&Outcome| [shown(&outcome.name), word(outcome, dry_run).to_owned(), shown(&outcome.detail)];
+    let alike = alike(told.iter().map(|outcome| outcome.name.as_str()));
+    let cells = |outcome: &&Outcome| {
+        [told_apart(&outcome.name, &outcome.shell, &alike), word(outcome, dry_run).to_owned(), shown(&outcome.detail)]
+    };
     let mut out = String::new();
     for (outcome, cells) in told.iter().zip(columns(told.iter().map(cells).collect())) {
         let agents = outcome.agents.iter().filter(|agent| agent.status != AgentStatus::Skipped || agent.reason != "not_requested");
         out.push_str(&format!("{}\n", cells.join("   ").trim_end()));
         for agent in agents {
-            let status = if dry_run && agent.status == AgentStatus::Resumed { "would be resumed" } else { agent.status.word() };
-            out.push_str(&format!("    {}   {} {status}: {}\n", shown(&agent.place), shown(&agent.kind), shown(&agent.detail)));
+            let title = catalog.get(&agent.kind).map_or(agent.kind.as_str(), |known| known.title.as_str());
+            let became = match agent.status {
+                AgentStatus::Resumed if dry_run => " would be resumed:".to_owned(),
+                _ if asks(agent) => String::new(),
+                status => format!(" {}:", status.word()),
+            };
+            out.push_str(&format!("    {}   {}{became} {}\n", shown(&agent.place), shown(title), shown(&agent.detail)));
         }
     }
-    out.push_str(&format!("{}\n", in_one_line(outcomes, dry_run)));
+    out.push_str(&format!("{}\n", for_this_server(&in_one_line(outcomes, dry_run))));
     out
 }
 
@@ -373,7 +384,7 @@ struct ProgressLine {
     began: Instant,
     terminal: bool,
     drawn: bool,
-    last: Option<Instant>,
+    last: Option<(Instant, String)>,
 }
 
 impl ProgressLine {
@@ -383,14 +394,16 @@ impl ProgressLine {
 
     fn show(&mut self, progress: Progress) {
         let pause = Duration::from_millis(if self.terminal { 100 } else { 1000 });
-        if self.began.elapsed() < Duration::from_secs(1) || self.last.is_some_and(|last| last.elapsed() < pause) {
+        let text = format!("sidecar: {progress}");
+        if self.began.elapsed() < Duration::from_secs(1)
+            || self.last.as_ref().is_some_and(|(at, said)| at.elapsed() < pause || *said == text)
+        {
             return;
         }
-        let text = format!("sidecar: {progress}");
         let mut err = std::io::stderr().lock();
         let _ = if self.terminal { write!(err, "\r{text}\x1b[K") } else { writeln!(err, "{text}") };
         self.drawn = self.terminal;
-        self.last = Some(Instant::now());
+        self.last = Some((Instant::now(), text));
     }
 
     fn clear(&self) {

@@ -134,18 +134,16 @@ fn list_text(listed: &[Listed]) -> String {
     if listed.is_empty() {
         return for_this_server("No snapshots: `sidecar snapshot save` makes one.\n");
     }
-    let cells = |one: &Listed| {
-        let what = match &one.content {
-            Ok(snapshot) => {
-                let (shells, _, panes, agents) = sizes(&snapshot.state);
-                let when = format!("{} ({} ago)", local_time(snapshot.at, now()), age(snapshot.at, now()));
-                format!("{when}   {}, {}, {}", count(shells, "shell"), count(panes, "pane"), count(agents, "conversation"))
-            }
-            Err(error) => shown(&error.message),
-        };
-        [one.name.clone(), what]
+    let row = |one: &Listed| match &one.content {
+        Ok(snapshot) => {
+            let (shells, _, panes, agents) = sizes(&snapshot.state);
+            let when = format!("{} ({} ago)", local_time(snapshot.at, now()), age(snapshot.at, now()));
+            let what = format!("{}, {}, {}", count(shells, "shell"), count(panes, "pane"), count(agents, "conversation"));
+            [one.name.clone(), when, what]
+        }
+        Err(error) => [one.name.clone(), "not readable".to_owned(), shown(&error.message)],
     };
-    table(listed.iter().map(cells).collect())
+    table(listed.iter().map(row).collect())
 }
 
 fn show_json(name: &str, snapshot: &Snapshot) -> Value {
@@ -162,10 +160,9 @@ fn show_json(name: &str, snapshot: &Snapshot) -> Value {
             "unknownButRunning": running,
         })
     };
-    let shells: Vec<Value> = snapshot
-        .state
-        .shells
-        .iter()
+    let panes_of = snapshot.state.pane_count();
+    let shells: Vec<Value> = by_name(snapshot)
+        .into_iter()
         .map(|shell| {
             let agents: Vec<Value> =
                 agents_of(shell, snapshot).map(|(place, pane, binding, running)| agent(place, &pane.id, binding, running)).collect();
@@ -177,12 +174,19 @@ fn show_json(name: &str, snapshot: &Snapshot) -> Value {
                 "workDir": shell.work_dir.display(),
                 "policy": shell.policy.word(),
                 "windows": shell.windows.len(),
-                "panes": shell.panes().count(),
+                "panes": panes_of(shell),
                 "agents": agents,
             })
         })
         .collect();
     json!({ "schemaVersion": 1, "name": name, "at": snapshot.at, "shells": shells })
+}
+
+/// The shells in the order in which a plan shows them.
+fn by_name(snapshot: &Snapshot) -> Vec<&Shell> {
+    let mut shells: Vec<&Shell> = snapshot.state.shells.iter().collect();
+    shells.sort_by(|a, b| (&a.project, &a.name, &a.id).cmp(&(&b.project, &b.name, &b.id)));
+    shells
 }
 
 /// The agents of a shell, each with its place, and whether it ran without its conversation being known.
@@ -200,13 +204,13 @@ fn agents_of<'a>(shell: &'a Shell, snapshot: &'a Snapshot) -> impl Iterator<Item
 fn show_text(name: &str, snapshot: &Snapshot, config: &Config) -> String {
     let (catalog, _) = Catalog::with(&config.agents);
     let mut out = format!("{name} · {} ({} ago)\n\n", local_time(snapshot.at, now()), age(snapshot.at, now()));
-    let shells = &snapshot.state.shells;
+    let (shells, panes_of) = (by_name(snapshot), snapshot.state.pane_count());
     let alike = alike(shells.iter().map(|shell| shell.name.as_str()));
-    let cells = |shell: &Shell| {
-        let size = format!("{}, {}", count(shell.windows.len(), "window"), count(shell.panes().count(), "pane"));
+    let cells = |&shell: &&Shell| {
+        let size = format!("{}, {}", count(shell.windows.len(), "window"), count(panes_of(shell), "pane"));
         [told_apart(&shell.name, &shell.id, &alike), directory(&shell.work_dir.display()), size]
     };
-    for (shell, cells) in shells.iter().zip(columns(shells.iter().map(cells).collect())) {
+    for (&shell, cells) in shells.iter().zip(columns(shells.iter().map(cells).collect())) {
         out.push_str(&format!("  {}\n", cells.join("   ")));
         for (place, _, agent, running) in agents_of(shell, snapshot) {
             let title = catalog.get(&agent.kind).map_or(agent.kind.as_str(), |known| known.title.as_str());

@@ -114,6 +114,10 @@ pub fn in_one_line(outcomes: &[Outcome], dry_run: bool) -> String {
             said.push_str(&format!(", {} {word}", count(some, "agent")));
         }
     }
+    let asking = agents(AgentStatus::Skipped).filter(|agent| dry_run && agent.reason == "needs_confirmation").count();
+    if asking > 0 {
+        said.push_str(&format!(", {} would be asked for first", count(asking, "agent")));
+    }
     if let Some(waiting) =
         waiting_words(&agents(AgentStatus::Waiting).map(|agent| (agent.place.as_str(), agent.detail.as_str())).collect::<Vec<_>>())
     {

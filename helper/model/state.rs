@@ -1,5 +1,7 @@
 //! Everything that `shells.json` holds.
 
+use std::collections::HashMap;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -52,6 +54,15 @@ impl Default for State {
             unreadable: Vec::new(),
             extra: Map::new(),
         }
+    }
+}
+
+impl State {
+    /// How many panes the windows of a shell hold, those that stand in another record counted too.
+    pub fn pane_count(&self) -> impl Fn(&Shell) -> usize + use<'_> {
+        let panes_in: HashMap<&str, usize> =
+            self.shells.iter().flat_map(Shell::own_windows).map(|window| (window.id.as_str(), window.panes.len())).collect();
+        move |shell| shell.windows.iter().filter_map(|window| panes_in.get(window.id.as_str())).sum()
     }
 }
 

@@ -39,9 +39,8 @@ pub struct Facts<'a> {
 /// The plan: a step for each shell, by project, then name.
 pub(super) fn plan(facts: &Facts) -> Plan {
     let endings = Endings::of(facts.state, facts.hints, facts.boot);
-    let panes_in: HashMap<&str, usize> =
-        facts.state.shells.iter().flat_map(Shell::own_windows).map(|window| (window.id.as_str(), window.panes.len())).collect();
-    let mut steps: Vec<Step> = facts.state.shells.iter().map(|shell| step(shell, facts, &endings, &panes_in)).collect();
+    let panes_of = facts.state.pane_count();
+    let mut steps: Vec<Step> = facts.state.shells.iter().map(|shell| step(shell, facts, &endings, panes_of(shell))).collect();
     give_each_name_once(&mut steps, facts.state);
     add_agents(&mut steps, facts.state, facts.seen, facts.is_dir, &facts.agents);
     steps.sort_by(|a, b| (&a.project, &a.name, &a.shell).cmp(&(&b.project, &b.name, &b.shell)));
@@ -69,7 +68,7 @@ fn give_each_name_once(steps: &mut [Step], state: &State) {
     }
 }
 
-fn step(shell: &Shell, facts: &Facts, endings: &Endings, panes_in: &HashMap<&str, usize>) -> Step {
+fn step(shell: &Shell, facts: &Facts, endings: &Endings, panes: usize) -> Step {
     let (action, reason, detail) = verdict(shell, facts, endings);
     Step {
         shell: shell.id.clone(),
@@ -89,7 +88,7 @@ fn step(shell: &Shell, facts: &Facts, endings: &Endings, panes_in: &HashMap<&str
         detail,
         policy: shell.policy,
         windows: shell.windows.len(),
-        panes: shell.windows.iter().filter_map(|window| panes_in.get(window.id.as_str())).sum(),
+        panes,
         agents: Vec::new(),
     }
 }

@@ -124,6 +124,7 @@ pub(super) fn of_panes(situation: &Situation, plan: &Plan) -> Vec<PaneAgent> {
             let known = live.get(pane.id.as_str());
             let name = known.map_or(&session.name, |(shell, ..)| &shell.name);
             let bound = known.and_then(|(.., pane)| pane.agent.as_ref()).filter(|binding| is_of(binding, agent, id.as_deref(), pid));
+            let is_empty = |binding: &Binding| !binding.prompted && !situation.has_transcript(agent, binding);
             running.extend(known.map(|(.., pane)| pane.id.as_str()));
             rows.push(PaneAgent {
                 shell: known.map(|(shell, ..)| shell.id.clone()),
@@ -137,14 +138,15 @@ pub(super) fn of_panes(situation: &Situation, plan: &Plan) -> Vec<PaneAgent> {
                 state: if bound.is_some() { AgentState::Captured } else { AgentState::NotCaptured },
                 reason: if bound.is_some() { "captured" } else { "not_explained" },
                 detail: match bound {
-                    Some(binding) if !binding.prompted && !situation.has_transcript(agent, binding) => {
-                        "no prompt yet: there is nothing to resume".to_owned()
-                    }
+                    Some(binding) if is_empty(binding) => "no prompt yet: there is nothing to resume".to_owned(),
                     _ => String::new(),
                 },
                 hint: String::new(),
                 work_dir: differing(process::directory(pid).as_deref(), pane),
-                line: bound.zip(known).and_then(|(binding, (.., pane))| resume_line(situation.catalog(), agent, binding, pane)),
+                line: bound
+                    .filter(|binding| !is_empty(binding))
+                    .zip(known)
+                    .and_then(|(binding, (.., pane))| resume_line(situation.catalog(), agent, binding, pane)),
             });
         }
     }

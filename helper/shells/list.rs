@@ -36,6 +36,8 @@ impl Status {
 pub struct Row {
     /// Its record.
     pub shell: Shell,
+    /// How many panes its windows hold.
+    pub panes: usize,
     /// What it is.
     pub status: Status,
     /// Why, as a stable `snake_case` word: that of the plan, or of the tombstone.
@@ -92,8 +94,9 @@ impl Shells<'_> {
     /// # Errors
     /// No such directory (exit 2); the records can't be read at all.
     pub fn list(&self, dir: Option<&Path>) -> Result<Listing> {
-        let place = dir.map(|dir| fs_err::canonicalize(dir).map(|dir| place_of(&dir))).transpose().map_err(|error| {
-            Error::failed("no_such_directory", format!("cannot list the shells of a project: {error}")).exit(Exit::Usage)
+        let place = dir.map(|dir| fs_err::canonicalize(dir).map(|dir| place_of(&dir))).transpose().map_err(|_| {
+            let dir = dir.unwrap_or(Path::new(".")).display();
+            Error::failed("no_such_directory", format!("cannot list the shells of {dir}: it is no directory")).exit(Exit::Usage)
         })?;
         let situation = situation(self.server, self.store, self.config)?;
         let plan = situation.plan_for(Asked { agents: true, as_of: None });
@@ -112,6 +115,7 @@ impl Shells<'_> {
             let live = step.action == Action::Reattach;
             rows.push(Row {
                 shell: shell.clone(),
+                panes: step.panes,
                 status: if live { Status::Live } else { Status::Restorable },
                 reason: step.reason.to_owned(),
                 note: step.note.clone().filter(|_| !live),
@@ -129,6 +133,7 @@ impl Shells<'_> {
             let running = super::open::live_session(shell, situation.seen.as_ref()).is_some();
             rows.push(Row {
                 shell: shell.clone(),
+                panes: shell.panes().count(),
                 status: Status::Forgotten,
                 reason: tombstone.reason.word().to_owned(),
                 note: None,

@@ -31,7 +31,9 @@ fn two_records_of_one_name_never_double_and_none_is_lost() {
     // The user just starts again, under the same name.
     world.tmux(["new-session", "-d", "-s", "main", "-c", "/"]).ok();
     world.look();
-    assert_eq!(world.sidecar(["session", "restore"]).code, 5, "the name is taken");
+    let said = world.sidecar(["session", "restore"]);
+    assert_eq!(said.code, 5, "the name is taken");
+    assert_eq!(said.out.lines().filter(|line| line.starts_with("main (sh-")).count(), 2, "{said:?}");
     for _ in 0..3 {
         world.crash();
         let said = world.sidecar(["session", "restore", "--json"]);

@@ -158,7 +158,11 @@ fn a_dry_run_changes_no_byte_and_says_what_the_import_then_does() {
         assert_eq!(fates(&wet_json)[2..], [("web".to_owned(), reason[0].to_owned()), ("grp".to_owned(), reason[1].to_owned())]);
         assert_eq!(wet_json["problems"], json!([{ "line": 13, "message": "it is no row of a save; left out" }]));
         let shown = dry.ok();
-        assert!(shown.contains("my notes   1 window    2 panes   imported\n") && shown.contains("\nline 13: it is no row"), "{shown}");
+        assert!(
+            shown.contains("my notes   1 window    2 panes   would be imported\n") && shown.contains("\nline 13: it is no row"),
+            "{shown}"
+        );
+        assert!(shown.contains(" of 4 sessions would be imported from ") && !shown.contains("session restore"), "{shown}");
     }
 }
 

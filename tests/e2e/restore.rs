@@ -291,6 +291,10 @@ fn one_member_of_a_group_comes_back_alone_with_its_windows_and_the_other_joins_i
     world.tmux(["new-session", "-d", "-s", "third", "-c", "/"]).ok();
     world.tmux(["link-window", "-d", "-s", "=web:1", "-t", "=third:9"]).ok();
     world.look();
+    // Whoever holds a window has its panes.
+    let list = world.sidecar(["shell", "list", "--all"]).ok();
+    let sizes = |name: &str| list.lines().find(|line| line.starts_with(name)).unwrap().rsplit("   ").next().unwrap().to_owned();
+    assert_eq!(sizes("second"), sizes("web"), "{list}");
     let before = world.tree();
     world.crash();
     for shell in ["second", "third", "web"] {

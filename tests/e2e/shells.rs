@@ -191,6 +191,7 @@ fn a_list_tells_the_living_from_the_restorable_and_the_forgotten() {
     assert_eq!(expires - deleted, 14 * 24 * 60 * 60 * 1000);
     assert!(list(&[], &here).ok().contains("deleted moments ago, kept for 14 d more"));
     let nowhere = list(&["--project", "/nowhere"], &here);
+    assert_eq!(nowhere.err, "error: cannot list the shells of /nowhere: it is no directory\n");
     assert_eq!((nowhere.code, nowhere.out.as_str()), (2, ""));
     // In a pane it is the project of the pane's directory that a shell asks in, and the server is the pane's.
     let pane = pane_of(&world, "other");

@@ -156,6 +156,10 @@ fn each_agent_of_a_dead_server_has_its_verdict() {
     assert!(text.contains(&format!("    Claude Code · {A} · last active ")) && text.contains(" · asks first\n"), "{text}");
     assert_eq!(std::fs::read(world.store().unwrap().join("shells.json")).unwrap(), before, "a plan writes nothing");
 
+    let said = world.sidecar(["session", "restore", "--agents", "--dry-run"]);
+    let told = "    a:0.0   Claude Code asks first\n";
+    assert!(said.code == 5 && said.out.contains(told) && said.out.ends_with(", 1 agent would be asked for first\n"), "{said:?}");
+
     // A restore without the agents leaves them, and says so.
     let dry = world.sidecar(["session", "restore", "--dry-run", "--json"]).json();
     assert_eq!(dry["outcomes"][0]["agents"][0]["status"], "skipped");
@@ -285,6 +289,7 @@ fn what_a_broken_restore_reported_is_stepped_over_and_a_time_can_be_asked_for() 
     assert_eq!(chosen(&["--as-of", "2h ago"]), is(A, "before_this_server"));
     let text = world.sidecar(["session", "status", "--as-of", "2h ago"]).ok();
     assert!(text.contains(A) && text.contains("as it was before this server"), "{text}");
+    assert!(text.contains(" sidecar session restore --as-of '2h ago' --agents\n"), "{text}");
     assert_eq!(world.step_with("a", &["--as-of", "5h ago"])["agents"], json!([]));
     // Once it was seen running here, the newest report counts.
     world.journal(&[wrote.as_slice(), &[line(start + 1000, &second, B)]].concat());

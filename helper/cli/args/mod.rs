@@ -117,7 +117,7 @@ pub(super) enum Command {
         #[command(subcommand)]
         command: PaneCommand,
     },
-    /// What sidecar.tmux calls
+    /// The plugin in the tmux server, and `sidecar` as a command in your shell
     Plugin {
         #[command(subcommand)]
         command: PluginCommand,
