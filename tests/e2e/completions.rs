@@ -169,6 +169,26 @@ fn each_shell_is_offered_by_a_word_that_means_it_where_it_can_stand() {
 }
 
 #[test]
+fn fish_offers_what_can_stand_behind_commands_of_three_words() {
+    let world = World::bare();
+    let bin = world.folder("bin");
+    std::os::unix::fs::symlink(super::support::sidecar_path(), bin.join("sidecar")).unwrap();
+    let script = bin.join("script");
+    std::fs::write(&script, world.sidecar(["completions", "fish"]).ok()).unwrap();
+    let offered = |line: &str| {
+        let mut fish = world.command("fish");
+        fish.args(["--no-config", "-c", &format!("source {}; complete -C '{line}'", script.display())]);
+        fish.env("PATH", format!("{}:/usr/local/bin:/usr/bin:/bin", bin.display()));
+        let out = String::from_utf8(fish.output().unwrap().stdout).unwrap();
+        out.lines().map(|line| line.split('\t').next().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(offered("sidecar snapshot timer "), ["install", "status", "uninstall"]);
+    assert_eq!(offered("sidecar snapshot timer install --"), ["--every", "--help", "--json"]);
+    assert_eq!(offered("sidecar agent integration install "), ["claude", "codex", "copilot", "gemini", "opencode"]);
+    assert!(offered("sidecar agent integration install --t").contains(&"--trust".to_owned()));
+}
+
+#[test]
 fn snapshots_and_other_servers_are_offered_where_they_can_be_named() {
     let world = World::new(10.0);
     let offered = |line: &[&str]| {

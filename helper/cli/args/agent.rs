@@ -63,6 +63,7 @@ pub(crate) enum IntegrationCommand {
     #[command(after_help = "Example:\n  sidecar agent integration status claude")]
     Status {
         /// Only this agent: claude, codex, copilot, gemini or opencode
+        #[arg(value_name = "AGENT")]
         kind: Option<String>,
         /// Print one JSON document
         #[arg(long)]
@@ -91,6 +92,7 @@ pub(crate) enum IntegrationCommand {
 #[derive(Args)]
 pub(crate) struct ChangeArgs {
     /// Only this agent: claude, codex, copilot, gemini or opencode
+    #[arg(value_name = "AGENT")]
     pub(crate) kind: Option<String>,
     /// Show what would change, and change nothing
     #[arg(long)]

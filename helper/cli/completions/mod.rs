@@ -1,6 +1,7 @@
 //! `sidecar completions`: scripts for shells, and the targets that they ask for while somebody types.
 
 mod bash_line;
+mod fish;
 mod place;
 
 use std::ffi::OsString;
@@ -11,6 +12,8 @@ use clap::{Command, CommandFactory};
 use super::Context;
 use super::args::{Cli, CompleteCommand, CompletedShell};
 use super::output::{print, shown};
+use crate::agents::catalog::Catalog;
+use crate::agents::integration::Integration;
 use crate::error::Result;
 use crate::store::Store;
 use place::{Named, Place, place};
@@ -43,26 +46,13 @@ _sidecar_targets() {
 }
 "#;
 
-/// In front of fish's script; fish quotes what it is given. An option's own line has to name them.
-const FISH: &str = r"function __sidecar_targets
-    set -l words (commandline -opc)
-    command sidecar complete targets -- $words (commandline -ct) 2>/dev/null
-end
-
-complete -c sidecar -n '__sidecar_targets >/dev/null' -f -a '(__sidecar_targets)'
-";
-
 pub(super) fn script(shell: CompletedShell) -> ExitCode {
     print(&text(shell));
     ExitCode::SUCCESS
 }
 
 fn text(shell: CompletedShell) -> String {
-    let generated = |shell: clap_complete::Shell| {
-        let mut out = Vec::new();
-        clap_complete::generate(shell, &mut visible(&Cli::command()), "sidecar", &mut out);
-        String::from_utf8_lossy(&out).into_owned()
-    };
+    let generated = |shell| generated(shell, visible(&Cli::command()));
     match shell {
         CompletedShell::Bash => {
             BASH.to_owned() + &generated(clap_complete::Shell::Bash).replace("complete -F _sidecar ", "complete -F _sidecar_or_targets ")
@@ -70,15 +60,14 @@ fn text(shell: CompletedShell) -> String {
         CompletedShell::Zsh => generated(clap_complete::Shell::Zsh)
             .replacen("#compdef sidecar\n", &format!("#compdef sidecar\n{ZSH}"), 1)
             .replacen("\n_sidecar() {\n", "\n_sidecar() {\n    _sidecar_targets && return 0\n", 1),
-        CompletedShell::Fish => {
-            let options = target_options(&Cli::command());
-            let takes = |line: &str| line.ends_with(" -r") && options.iter().any(|name| line.contains(&format!(" -l {name} ")));
-            let lines = generated(clap_complete::Shell::Fish);
-            let lines =
-                lines.lines().map(|line| if takes(line) { format!("{line} -f -a '(__sidecar_targets)'\n") } else { format!("{line}\n") });
-            FISH.to_owned() + &lines.collect::<String>()
-        }
+        CompletedShell::Fish => fish::script(&visible(&Cli::command()), &target_options(&Cli::command())),
     }
+}
+
+fn generated(shell: clap_complete::Shell, mut command: Command) -> String {
+    let mut out = Vec::new();
+    clap_complete::generate(shell, &mut command, "sidecar", &mut out);
+    String::from_utf8_lossy(&out).into_owned()
 }
 
 /// A command with what help shows of it: the generators also offer what is hidden.
@@ -119,6 +108,10 @@ fn targets(place: &Place) -> Result<Vec<String>> {
         Named::Shell => context.shells().target_words(false, &fits),
         Named::Forgotten => context.shells().target_words(true, &fits),
         Named::Snapshot => Ok(context.store.snapshots().into_iter().rev().collect()),
+        Named::Agent => {
+            let (catalog, _) = Catalog::with(&context.config.agents);
+            Ok(Integration::all(&catalog)?.iter().map(|one| one.agent.kind.clone()).collect())
+        }
         Named::Server => Ok(Store::all()?.iter().map(Store::name).filter(|name| *name != context.store.name() && fits(name)).collect()),
     }
 }
@@ -141,6 +134,18 @@ mod tests {
             assert!(text.contains(asks), "{text}");
             assert!(!text.contains("report-session") && !text.contains("What the completions ask"), "{text}");
         }
+    }
+
+    #[test]
+    fn fish_is_told_of_commands_three_words_deep() {
+        let text = text(CompletedShell::Fish);
+        let begins = |rest: &str| {
+            text.lines().any(|line| line.starts_with(&format!("complete -c sidecar -n \"__fish_sidecar_using_subcommand {rest}")))
+        };
+        let timer = "snapshot; and __fish_seen_subcommand_from timer";
+        assert!(begins(&format!("{timer}; and __fish_seen_subcommand_from install\" -l every ")), "{text}");
+        assert!(begins(&format!("{timer}; and not __fish_seen_subcommand_from install status uninstall\" -f -a \"install\"")), "{text}");
+        assert!(!begins(&format!("{timer}\" -f -a")), "{text}");
     }
 
     #[test]

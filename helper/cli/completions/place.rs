@@ -16,6 +16,8 @@ pub(super) enum Named {
     Snapshot,
     /// Another server, as `HOST/SERVER`.
     Server,
+    /// An agent that there is an integration for.
+    Agent,
 }
 
 /// A place for such a word.
@@ -39,6 +41,7 @@ pub(super) fn named(arg: &Arg) -> Option<Named> {
         [one] if one == "T" => Some(Named::Shell),
         [one] if one == "WHEN" || one == "SNAPSHOT" => Some(Named::Snapshot),
         [one] if one == "HOST/SERVER" => Some(Named::Server),
+        [one] if one == "AGENT" => Some(Named::Agent),
         _ => None,
     }
 }
