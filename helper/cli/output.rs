@@ -126,9 +126,6 @@ mod tests {
     fn columns_are_as_wide_as_their_widest_text() {
         let rows = [["snap-1", "02:36 (moments ago)", "5 shells"], ["snap-2", "02:35 (1 min ago)", "12 shells"], ["漢", "", ""]];
         let rows = rows.map(|row| row.map(str::to_owned));
-        assert_eq!(
-            table(rows.to_vec()),
-            "snap-1   02:36 (moments ago)   5 shells\nsnap-2   02:35 (1 min ago)     12 shells\n漢\n"
-        );
+        assert_eq!(table(rows.to_vec()), "snap-1   02:36 (moments ago)   5 shells\nsnap-2   02:35 (1 min ago)     12 shells\n漢\n");
     }
 }

@@ -342,9 +342,8 @@ fn restore_text(outcomes: &[Outcome], dry_run: bool, catalog: &Catalog) -> Strin
         };
     }
     let alike = alike(told.iter().map(|outcome| outcome.name.as_str()));
-    let cells = |outcome: &&Outcome| {
-        [told_apart(&outcome.name, &outcome.shell, &alike), word(outcome, dry_run).to_owned(), shown(&outcome.detail)]
-    };
+    let cells =
+        |outcome: &&Outcome| [told_apart(&outcome.name, &outcome.shell, &alike), word(outcome, dry_run).to_owned(), shown(&outcome.detail)];
     let mut out = String::new();
     for (outcome, cells) in told.iter().zip(columns(told.iter().map(cells).collect())) {
         let agents = outcome.agents.iter().filter(|agent| agent.status != AgentStatus::Skipped || agent.reason != "not_requested");

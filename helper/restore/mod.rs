@@ -20,7 +20,7 @@ pub use answer::{NotAnswered, press, visible, wished};
 pub use execute::{Order, Progress, Report, restore};
 pub use opening::{Start, start};
 pub use plan::Facts;
-pub use resume::{Claimed, Consent, Wish, claim, ended, look_at_waiting, not_begun, waiting};
+pub use resume::{Claimed, Consent, Wish, claim, ended, last_failure, look_at_waiting, not_begun, waiting};
 pub use retire::{Retiring, retire_bootstrap};
 pub use situation::{Besides, Situation, Standing, situation, situation_with, standing};
 pub use source::Source;

@@ -49,14 +49,17 @@ pub enum Consent {
     Automatic,
 }
 
+/// The last resume of this conversation in its pane, if it failed and nothing was reported of it since.
+pub fn last_failure(store: &Store, agent: &AgentStep) -> Option<Resume> {
+    let last = store.resume(&agent.pane).filter(|last| last.state == ResumeState::Failed)?;
+    let is_of_it = Some(&last.id) == agent.id.as_ref() && agent.reported.is_none_or(|reported| reported <= last.at);
+    is_of_it.then_some(last)
+}
+
 /// Whether a restore opens this conversation.
 pub(super) fn is_resumed(store: &Store, agent: &AgentStep, consent: Consent) -> bool {
-    let failed_before = || {
-        let last = store.resume(&agent.pane).filter(|last| last.state == ResumeState::Failed);
-        last.is_some_and(|last| Some(&last.id) == agent.id.as_ref() && agent.reported.is_none_or(|reported| reported <= last.at))
-    };
     match agent.verdict {
-        Verdict::Resume => consent != Consent::Automatic || !failed_before(),
+        Verdict::Resume => consent != Consent::Automatic || last_failure(store, agent).is_none(),
         Verdict::Ask => consent == Consent::Given,
         Verdict::No => false,
     }

@@ -11,7 +11,7 @@ use crate::agents::recognize::{Process, recognize};
 use crate::error::Result;
 use crate::model::{AgentStep, Binding, LivePanes, Pane, Plan, ResumeLine, SeenPane, Shell, Step, Verdict};
 use crate::record::why_unclear;
-use crate::restore::{Asked, Situation, resume_line, situation};
+use crate::restore::{Asked, Situation, last_failure, resume_line, situation};
 
 /// What is known of a pane's agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,6 +94,12 @@ impl Shells<'_> {
         let mut rows = of_panes(&situation, &plan);
         rows.retain(|row| matches!(row.state, AgentState::Captured | AgentState::NotCaptured | AgentState::Resumable));
         explain(&mut rows, situation.catalog(), integration);
+        for agent in plan.steps.iter().flat_map(|step| &step.agents) {
+            let is_it = |row: &&mut PaneAgent| row.state == AgentState::Resumable && row.pane.as_ref() == Some(&agent.pane);
+            if let (Some(row), Some(last)) = (rows.iter_mut().find(is_it), last_failure(self.store, agent)) {
+                row.detail.push_str(&format!("; the last resume failed: {}", last.detail));
+            }
+        }
         let notices = situation.notices.iter().chain(&self.config.warnings).cloned().collect();
         Ok(AgentListing { rows, notices })
     }

@@ -144,6 +144,8 @@ fn one_that_fails_says_why_leaves_a_shell_and_is_not_tried_again_by_itself() {
     world.look();
     world.look();
     assert_eq!(world.agent_verdict("a"), ("ask".to_owned(), "needs_confirmation".to_owned()));
+    let told = world.sidecar(["agent", "status"]).ok();
+    assert!(told.contains("resumable; asks first; the last resume failed: ") && told.contains("no luck today"), "{told}");
     // By hand it comes.
     let pane = world.pane_id("a");
     world.press("=a:", &[&format!("{} agent resume {pane}", super::support::sidecar_path()), "Enter"]);
