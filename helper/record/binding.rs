@@ -13,6 +13,8 @@ pub struct Processes {
     pub agents: std::collections::HashMap<String, SeenAgent>,
     /// Whether a process lives.
     pub alive: Box<dyn Fn(&BoundProcess) -> bool>,
+    /// When the process of this pid was started, by the kernel's clock.
+    pub began: Box<dyn Fn(i32) -> Option<u64>>,
     /// Whether the process of a binding, which is gone, is known to have been killed.
     pub was_killed: Box<dyn Fn(&Binding) -> bool>,
     /// Whether an agent of this kind tells why it ends.
@@ -24,6 +26,7 @@ impl Default for Processes {
         Self {
             agents: std::collections::HashMap::new(),
             alive: Box::new(|_| true),
+            began: Box::new(|_| None),
             was_killed: Box::new(|_| false),
             tells_end: Box::new(|_| false),
         }
@@ -78,7 +81,9 @@ pub(super) fn look_at(pane: &mut Pane, seen: &SeenPane, processes: &Processes, g
     }
     let Some(bound) = &mut pane.agent else { return };
     let here = bound.process.as_ref().filter(|process| process.generation == *generation);
-    if bound.ended.is_some() || seen.dead || here.is_none_or(|process| (processes.alive)(process)) {
+    // What is younger than the agent never held it: that one went with an earlier pane, as a closed session that came back had it.
+    let is_younger = |process: &BoundProcess| (processes.began)(seen.pid).is_some_and(|began| began > process.start_time);
+    if bound.ended.is_some() || seen.dead || here.is_none_or(|process| (processes.alive)(process) || is_younger(process)) {
         bound.missing = None;
         return;
     }
@@ -205,6 +210,7 @@ mod tests {
     fn processes(agents: Option<SeenAgent>, living: &'static [i32]) -> Processes {
         Processes {
             agents: agents.map(|agent| ("%1".to_owned(), agent)).into_iter().collect(),
+            began: Box::new(|_| None),
             alive: Box::new(|process| living.contains(&process.pid)),
             was_killed: Box::new(|_| false),
             tells_end: Box::new(|kind| kind == "claude"),
@@ -330,6 +336,15 @@ mod tests {
                 assert_eq!(end.as_ref().map(|end| end.reason), ended, "{why}");
                 assert!(end.is_none_or(|end| end.at == 20_000));
             }
+        }
+        // One that is younger than the agent is another pane.
+        for (began, reason) in [(1, Some(EndReason::Gone)), (2, None)] {
+            let known = Processes { began: Box::new(move |_| Some(began)), ..none() };
+            let mut pane = pane(Some(codex.clone()));
+            for now in [20_000, 20_000 + GRACE] {
+                look_at(&mut pane, &seen_pane(), &known, &generation(1), now, GRACE);
+            }
+            assert_eq!(pane.agent.unwrap().ended.map(|end| end.reason), reason, "{began}");
         }
         // What it left behind shows that it was killed: there is nothing to wait for.
         let killed = Processes { was_killed: Box::new(|_| true), ..none() };

@@ -177,7 +177,8 @@ fn processes(config: &Config, old: &State, seen: &Observation) -> Processes {
     let alive = |process: &BoundProcess| process::start_time(process.pid) == Some(process.start_time);
     let own = config.agents.clone();
     let was_killed = move |binding: &Binding| evidence::was_killed(&Catalog::with(&own).0, binding);
-    Processes { agents, alive: Box::new(alive), was_killed: Box::new(was_killed), tells_end: Box::new(Integration::tells_end) }
+    let began = Box::new(process::start_time);
+    Processes { agents, alive: Box::new(alive), began, was_killed: Box::new(was_killed), tells_end: Box::new(Integration::tells_end) }
 }
 
 /// The screen of the session that may be pristine, unless it is recorded already.

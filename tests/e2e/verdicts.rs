@@ -311,6 +311,27 @@ fn what_a_broken_restore_reported_is_stepped_over_and_a_time_can_be_asked_for() 
 }
 
 #[test]
+fn an_agent_that_went_with_its_session_is_not_ended_once_that_is_back_without_it() {
+    let world = world(&["a", "b"]);
+    world.tmux(["set-option", "-g", "@sidecar-grace", "0"]).ok();
+    let pid = world.run_claude("a", "");
+    let start = sidecar::agents::process::start_time(pid).unwrap();
+    let process = json!({ "pid": pid, "startTime": start, "generation": world.generation() });
+    // Without its hook, nobody would have told that the user ended it.
+    let agent = with(with(bound(A, sidecar::record::now()), "source", json!("sessions")), "process", process);
+    world.set_pane("a", &json!({ "agent": agent }));
+    world.transcript(A);
+    world.sidecar(["shell", "delete", "--target", "a"]).ok();
+    world.wait_gone(pid);
+    world.sidecar(["shell", "restore", "a"]).ok();
+    world.sidecar(["session", "restore", "--shell", "a"]).ok();
+    for _ in 0..3 {
+        world.look();
+    }
+    assert_eq!(world.agent_verdict("a"), is("ask", "needs_confirmation"));
+}
+
+#[test]
 fn agent_status_tells_of_each_agent_whether_its_conversation_is_known_and_what_resumes_it() {
     let world = world(&["a", "b"]);
     let now = sidecar::record::now();
