@@ -42,6 +42,9 @@ use args::{Cli, Command, PluginCommand, SessionCommand, ShellCommand};
 
 /// Parses the arguments, runs the command and gives the process's exit code.
 pub fn main() -> ExitCode {
+    if let Some(words) = hook::words(std::env::args_os()) {
+        return hook::main(&words);
+    }
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {

@@ -70,6 +70,10 @@ enabled = false
 [features]
 enable_request_compression = false
 
+# A logo that turns takes a processor.
+[tui]
+animations = false
+
 [projects."{}"]
 trust_level = "trusted"
 "#,
