@@ -2,6 +2,7 @@
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::{HashMap, HashSet};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -261,7 +262,12 @@ impl Situation {
 
     /// The plan for what is asked.
     pub fn plan_for(&self, asked: Asked) -> Plan {
-        let seen_dirs: RefCell<HashMap<PathBuf, bool>> = RefCell::default();
+        // Many panes lie in few directories. (A path as a key would be taken apart for each pane.)
+        let seen_dirs: RefCell<HashMap<OsString, bool>> = RefCell::default();
+        let is_there = |path: &Path| {
+            let known = seen_dirs.borrow().get(path.as_os_str()).copied();
+            known.unwrap_or_else(|| *seen_dirs.borrow_mut().entry(path.into()).or_insert(is_dir(path)))
+        };
         self.agents.with(&self.state, self.snapshot.as_ref(), asked, |agents| {
             plan(&Facts {
                 state: &self.state,
@@ -272,8 +278,7 @@ impl Situation {
                 pristine: self.pristine.as_deref(),
                 server: self.server.clone(),
                 stuck: &self.stuck,
-                // Many panes lie in few directories.
-                is_dir: &|path| *seen_dirs.borrow_mut().entry(path.to_owned()).or_insert_with(|| is_dir(path)),
+                is_dir: &is_there,
                 boot: &process::boot_id(),
                 writable: self.writable,
                 agents: *agents,

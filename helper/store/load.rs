@@ -88,8 +88,9 @@ pub(super) fn parse(bytes: &[u8]) -> std::result::Result<Loaded, String> {
     if bytes.is_empty() {
         return Err("it is empty".to_owned());
     }
-    // What this version wrote, as nearly always.
-    if let Some(mut state) = serde_json::from_slice::<State>(bytes).ok().filter(|state| state.version == SCHEMA_VERSION) {
+    // What this version wrote, as nearly always. As text, so that it is seen once, and not for each string, that it is UTF-8.
+    let state = std::str::from_utf8(bytes).ok().and_then(|text| serde_json::from_str::<State>(text).ok());
+    if let Some(mut state) = state.filter(|state| state.version == SCHEMA_VERSION) {
         complete(&mut state);
         let notices = unreadable_notice(&state).into_iter().collect();
         return Ok(Loaded { state, source: Source::Current, notices, writable: true });
