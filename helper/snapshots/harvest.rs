@@ -15,7 +15,7 @@ pub(super) struct Candidate {
     pub(super) kind: String,
     /// The directory that it is in.
     pub(super) dir: Option<RawText>,
-    /// The ids on its screen.
+    /// The ids on its screen; of an agent whose ids may be any words, those that have a transcript.
     pub(super) shown: HashSet<String>,
     /// Those of them whose transcript is there and was begun in the agent's own directory.
     pub(super) ids: HashSet<String>,

@@ -53,8 +53,14 @@ pub(super) fn look(
         let before = told.get(pane.id.as_str()).filter(|before| before.process == running.agent.process);
         shown.extend(before.map(|before| before.id.clone()));
         // What is looked for among all transcripts may be a long list; a part of it tells nothing.
-        let fitting = shown.iter().map(|id| (Instant::now() < deadline).then(|| fits(kind, &running.agent, id).then(|| id.clone())));
-        let ids = fitting.collect::<Option<Vec<_>>>().unwrap_or_default().into_iter().flatten().collect();
+        let found =
+            shown.iter().map(|id| (Instant::now() < deadline).then(|| fits(kind, &running.agent, id).map(|fits| (id.clone(), fits))));
+        let found: Vec<(String, bool)> = found.collect::<Option<Vec<_>>>().unwrap_or_default().into_iter().flatten().collect();
+        let ids = found.iter().filter(|(_, fits)| *fits).map(|(id, _)| id.clone()).collect();
+        if !kind.has_ids_of_a_form() {
+            // Any word could be one.
+            shown = found.into_iter().map(|(id, _)| id).collect();
+        }
         unknown.push((running, Candidate { pane: pane.id.clone(), kind: kind.kind.clone(), dir: agent.dir, shown, ids }));
     }
     let (running, candidates): (Vec<Running>, Vec<Candidate>) = unknown.into_iter().unzip();
@@ -103,10 +109,11 @@ fn bound(running: &Running, id: &str) -> Binding {
 }
 
 /// Whether a conversation's transcript was begun in the directory that the agent is in, and written to since the agent runs: what a
-/// screen shows may be older than the agent.
-fn fits(agent: &Agent, running: &Binding, id: &str) -> bool {
-    let Some(path) = transcript::path(agent, &Binding { id: id.to_owned(), ..running.clone() }) else { return false };
-    begin(running).zip(transcript::written(&path)).is_some_and(|(since, written)| written >= since) && is_begun_here(running, &path)
+/// screen shows may be older than the agent. `None` if it has none.
+fn fits(agent: &Agent, running: &Binding, id: &str) -> Option<bool> {
+    let path = transcript::path(agent, &Binding { id: id.to_owned(), ..running.clone() })?;
+    let is_newer = begin(running).zip(transcript::written(&path)).is_some_and(|(since, written)| written >= since);
+    Some(is_newer && is_begun_here(running, &path))
 }
 
 /// When an agent began, as far as the times of files can be compared with it: it is counted from the boot, in hundredths of a second.

@@ -1,5 +1,5 @@
-//! `config.json`: what the user chose. A bad value is told, and the default is used; but what it would have kept is kept: a file that is
-//! half written, or has a comma too many, costs no record.
+//! `config.json`: what the user chose. A bad value is told, and the default is used. A file that can't be read at all, as it is half written
+//! or has a comma too many, costs no record: what it may want to be kept is kept.
 
 use std::io::Read;
 use std::time::Duration;
@@ -76,8 +76,6 @@ const MOST_LINES: usize = 10_000;
 const DEFAULT_CLOSED: usize = 200;
 const DEFAULT_SNAPSHOTS: usize = 20;
 const MOST_SNAPSHOTS: usize = 1000;
-/// The settings by which something is given up.
-const WHAT_IS_KEPT: [&str; 4] = ["shells.tombstoneRetention", "shells.closedTombstones", "restore.scrollback", "snapshots.keep"];
 const KEPT: &str = "nothing is given up until that is mended";
 const DEFAULT_RETENTION: Duration = Duration::from_secs(14 * 24 * 60 * 60);
 
@@ -161,26 +159,19 @@ impl Config {
             config.warnings.extend(strange.into_iter().map(|key| format!("{name}: {key} is not known, and has no effect")));
         }
         let mut warn = |key: &str, value: &Value, wanted: &str| {
-            let then = if WHAT_IS_KEPT.contains(&key) { KEPT } else { "the default is used" };
-            config.warnings.push(format!("{name}: {key} is {value}, not {wanted}; {then}"));
+            config.warnings.push(format!("{name}: {key} is {value}, not {wanted}; the default is used"));
         };
         let at = |group: &str, key: &str| value.get(group).and_then(|group| group.get(key)).filter(|value| !value.is_null());
         if let Some(value) = at("shells", "tombstoneRetention") {
             match value.as_str().and_then(parse_retention) {
                 Some(retention) => config.retention = retention,
-                None => {
-                    config.retention = None;
-                    warn("shells.tombstoneRetention", value, "a time like \"14d\", \"36h\" or \"forever\"");
-                }
+                None => warn("shells.tombstoneRetention", value, "a time like \"14d\", \"36h\" or \"forever\""),
             }
         }
         if let Some(value) = at("shells", "closedTombstones") {
             match value.as_u64().and_then(|number| usize::try_from(number).ok()) {
                 Some(number) => config.closed_tombstones = number,
-                None => {
-                    config.closed_tombstones = usize::MAX;
-                    warn("shells.closedTombstones", value, "a whole number");
-                }
+                None => warn("shells.closedTombstones", value, "a whole number"),
             }
         }
         if let Some(value) = at("shells", "ignore") {
@@ -223,6 +214,7 @@ impl Config {
             match value.as_u64().and_then(|lines| usize::try_from(lines).ok()).filter(|lines| *lines <= MOST_LINES) {
                 Some(lines) => config.scrollback = Some(lines),
                 None => {
+                    // Not wanting any is said with 0: what is kept stays.
                     config.scrollback = None;
                     warn("restore.scrollback", value, "a number of lines up to 10000");
                 }
@@ -231,10 +223,7 @@ impl Config {
         if let Some(value) = at("snapshots", "keep") {
             match value.as_u64().and_then(|number| usize::try_from(number).ok()).filter(|number| (1..=MOST_SNAPSHOTS).contains(number)) {
                 Some(number) => config.snapshots = number,
-                None => {
-                    config.snapshots = usize::MAX;
-                    warn("snapshots.keep", value, "a whole number from 1 to 1000");
-                }
+                None => warn("snapshots.keep", value, "a whole number from 1 to 1000"),
             }
         }
         match value.get("agents") {
@@ -333,9 +322,7 @@ mod tests {
             let config = Config::parse(format!(r#"{{"restore":{{"scrollback":{lines}}}}}"#).as_bytes(), "f");
             assert_eq!((config.scrollback, config.warnings.len()), (kept, usize::from(kept.is_none())), "{lines}");
         }
-        for (keep, kept, warnings) in
-            [("5", 5, 0), ("0", usize::MAX, 1), ("1001", usize::MAX, 1), ("\"5\"", usize::MAX, 1), ("null", 20, 0)]
-        {
+        for (keep, kept, warnings) in [("5", 5, 0), ("0", 20, 1), ("1001", 20, 1), ("\"5\"", 20, 1), ("null", 20, 0)] {
             let config = Config::parse(format!(r#"{{"snapshots":{{"keep":{keep}}}}}"#).as_bytes(), "f");
             assert_eq!((config.snapshots, config.warnings.len()), (kept, warnings), "{keep}");
         }
@@ -357,8 +344,6 @@ mod tests {
             assert_eq!(kept(unreadable), all, "{unreadable}");
         }
         assert_eq!(kept("{}"), (retention, DEFAULT_CLOSED, Some(0), DEFAULT_SNAPSHOTS));
-        assert_eq!(kept(r#"{"shells":{"tombstoneRetention":"2 weeks"}}"#), (None, DEFAULT_CLOSED, Some(0), DEFAULT_SNAPSHOTS));
-        assert_eq!(kept(r#"{"shells":{"closedTombstones":-1}}"#), (retention, most, Some(0), DEFAULT_SNAPSHOTS));
         assert_eq!(kept(r#"{"shells":3,"restore":{"scrollback":5}}"#), (None, most, Some(5), DEFAULT_SNAPSHOTS));
         assert_eq!(kept(r#"{"restore":[],"snapshots":"x"}"#), (retention, DEFAULT_CLOSED, None, most));
     }

@@ -322,7 +322,7 @@ fn tombstones_expire_and_those_of_closed_shells_are_bounded() {
         (r#"{"shells":{"tombstoneRetention":"forever"}}"#, "closed1 closed2 closed3 closed4 mine20 mine5 mine6", ""),
         (
             r#"{"shells":{"tombstoneRetention":"a fortnight"}}"#,
-            "closed1 closed2 closed3 closed4 mine20 mine5 mine6",
+            "closed1 closed2 closed3 closed4 mine5 mine6",
             "tombstoneRetention is \"a fortnight\"",
         ),
         (r#"{"shells":{"closedTombstones":2}}"#, "closed1 closed2 mine5 mine6", ""),

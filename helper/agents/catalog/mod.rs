@@ -268,6 +268,11 @@ impl Agent {
             IdForm::Word => !text.is_empty() && text.len() <= LONGEST_ID && !text.starts_with(['-', '.']) && text.bytes().all(plain),
         }
     }
+
+    /// Whether its ids can be told from words.
+    pub fn has_ids_of_a_form(&self) -> bool {
+        self.id == IdForm::Uuid
+    }
 }
 
 #[cfg(test)]
