@@ -48,6 +48,17 @@ impl World {
         self.look();
     }
 
+    /// Makes the session `work`, which shows this word, and looks.
+    fn work_shows(&self, word: &str) {
+        self.tmux(["new-session", "-d", "-s", "work"]).ok();
+        self.wait_recorded(&["work"]);
+        // The line that prints it does not hold it.
+        let (start, end) = word.split_at(2);
+        self.run_in("work", &format!("echo {start}''{end}"));
+        self.wait_shown("work", word);
+        self.look_anew();
+    }
+
     fn run_in(&self, session: &str, line: &str) {
         self.tmux(["send-keys", "-t", session, "-l", line]).ok();
         self.press(session, &["Enter"]);
@@ -112,11 +123,7 @@ fn ten_thousand_lines_with_colours_and_wide_characters_come_back_bounded_and_onc
 #[test]
 fn a_pane_rests_the_longer_the_more_it_showed_and_is_asked_only_if_something_was_printed() {
     let world = world_that_keeps(100);
-    world.tmux(["new-session", "-d", "-s", "work"]).ok();
-    world.wait_recorded(&["work"]);
-    world.run_in("work", "echo fir''st");
-    world.wait_shown("work", "first");
-    world.look_anew();
+    world.work_shows("first");
     let first = world.kept("work").unwrap();
     world.round();
     assert_eq!(world.kept("work"), Some(first.clone()), "nothing was printed");
@@ -172,11 +179,7 @@ fn a_single_command_after_a_restore_is_kept_at_once_and_an_unused_prompt_is_not(
 #[test]
 fn a_full_screen_program_leaves_what_was_there_before_it() {
     let world = world_that_keeps(100);
-    world.tmux(["new-session", "-d", "-s", "work"]).ok();
-    world.wait_recorded(&["work"]);
-    world.run_in("work", "echo nor''mal");
-    world.wait_shown("work", "normal");
-    world.look_anew();
+    world.work_shows("normal");
     world.run_in("work", "printf '\\033[?1049hfull''screen'; read x");
     world.wait_shown("work", "fullscreen");
     assert_eq!(world.show("#{alternate_on}"), "1");
@@ -265,11 +268,7 @@ fn what_a_kept_text_holds_drives_no_terminal_and_a_command_waits_below_it() {
 fn off_is_the_default_and_a_plain_pane_is_then_tmuxs_own() {
     let world = World::bare();
     world.configure(&options(0.2, 3600.0));
-    world.tmux(["new-session", "-d", "-s", "work"]).ok();
-    world.wait_recorded(&["work"]);
-    world.run_in("work", "echo fir''st");
-    world.wait_shown("work", "first");
-    world.look_anew();
+    world.work_shows("first");
     assert!(!world.store().unwrap().join("scrollback").exists());
     world.crash_and_restore();
     assert_eq!(world.show("#{pane_start_command}"), "");
@@ -279,11 +278,7 @@ fn off_is_the_default_and_a_plain_pane_is_then_tmuxs_own() {
 #[test]
 fn settings_that_can_not_be_read_remove_nothing_of_what_is_kept() {
     let world = world_that_keeps(100);
-    world.tmux(["new-session", "-d", "-s", "work"]).ok();
-    world.wait_recorded(&["work"]);
-    world.run_in("work", "echo fir''st");
-    world.wait_shown("work", "first");
-    world.look_anew();
+    world.work_shows("first");
     let kept = world.kept("work").unwrap();
     let file = world.home().parent().unwrap().join("config/sidecar/config.json");
     for half in ["", r#"{ "restore": { "scrollback": 100, } }"#, r#"{ "restore": { "scrollback": "100" } }"#] {
