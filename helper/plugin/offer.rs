@@ -1,6 +1,7 @@
 //! The start-up offer: a new server with something to restore shows the menu once, or restores by itself; and what the status line
 //! is told.
 
+use std::collections::HashSet;
 use std::path::Path;
 use std::time::Duration;
 
@@ -51,11 +52,11 @@ pub(super) fn wanted(seen: &Observation, config: &Config, restorable: usize) -> 
 /// How many shells of earlier lives wait to be restored. A directory that is missing makes a restore refuse, and so does a name that another
 /// shell's session has.
 pub(super) fn restorable(state: &State, present: &Generation, is_dir: &dyn Fn(&Path) -> bool) -> usize {
-    let is_free = |name: &str| !state.shells.iter().any(|other| other.lives_in(present) && other.session == name);
-    let waits = |shell: &&Shell| {
-        !shell.lives_in(present) && shell.policy != Policy::Never && is_free(&shell.session) && is_dir(shell.work_dir.as_path())
-    };
-    state.shells.iter().filter(waits).count()
+    let (here, earlier): (Vec<&Shell>, Vec<&Shell>) = state.shells.iter().partition(|shell| shell.lives_in(present));
+    let held: HashSet<&str> = here.into_iter().map(|shell| shell.session.as_str()).collect();
+    let waits =
+        |shell: &&Shell| shell.policy != Policy::Never && !held.contains(shell.session.as_str()) && is_dir(shell.work_dir.as_path());
+    earlier.into_iter().filter(waits).count()
 }
 
 impl Plugin<'_> {
