@@ -55,8 +55,7 @@ pub(super) fn run(cli: &Cli) -> Result<ExitCode> {
             tell_errors(answer);
         }
     }
-    let is_answered = |answer: &Answer| !(json || table.is_some()) || document(answer).is_some();
-    let code = |answer: &Answer| if is_answered(answer) { code_of(answer) } else { code_of(answer).max(1) };
+    let code = if json || table.is_some() { code_with_document } else { code_of };
     Ok(ExitCode::from(answers.iter().map(code).fold(0, worse)))
 }
 
@@ -113,11 +112,17 @@ fn document(answer: &Answer) -> Option<Value> {
     lines.filter_map(|line| serde_json::from_slice(line).ok()).find(Value::is_object)
 }
 
+/// The exit code where a document is wanted: without one nothing went well.
+fn code_with_document(answer: &Answer) -> u8 {
+    if document(answer).is_some() { code_of(answer) } else { code_of(answer).max(Exit::Failed as u8) }
+}
+
 fn row_json(answer: &Answer) -> Value {
-    if let Some(document) = document(answer) {
-        return json!({ "host": answer.host, "exit": code_of(answer), "document": document });
+    let exit = code_with_document(answer);
+    match document(answer) {
+        Some(document) => json!({ "host": answer.host, "exit": exit, "document": document }),
+        None => json!({ "host": answer.host, "exit": exit, "error": error_of(answer) }),
     }
-    json!({ "host": answer.host, "exit": code_of(answer).max(1), "error": error_of(answer) })
 }
 
 fn no_document(answer: &Answer) -> Error {

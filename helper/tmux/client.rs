@@ -12,6 +12,10 @@ use crate::agents::process;
 use crate::child::{self, Kept};
 use crate::model::Generation;
 
+/// How long a server that is just ending is waited for, and how long from one try to the next.
+const ENDING_LIMIT: Duration = Duration::from_secs(5);
+const ENDING_PAUSE: Duration = Duration::from_millis(50);
+
 /// What a tmux client printed.
 #[derive(Debug)]
 pub struct Reply {
@@ -70,16 +74,14 @@ impl Server {
     /// # Errors
     /// The server did not start, or did not finish its tmux.conf in time.
     pub fn start_and_hold(&self, limit: Duration) -> Result<Held, Failure> {
-        let mut started = self.try_start(limit);
-        // A server that is just ending takes a client and drops it. When it is gone, the next client starts another one.
-        for _ in 0..20 {
-            match &started {
-                Err(failure) if failure.is_of_an_ending_server() => std::thread::sleep(Duration::from_millis(50)),
-                _ => break,
+        let deadline = Instant::now() + ENDING_LIMIT;
+        loop {
+            match self.try_start(limit) {
+                // It takes a client and drops it. When it is gone, the next client starts another one.
+                Err(failure) if failure.is_of_an_ending_server() && Instant::now() < deadline => std::thread::sleep(ENDING_PAUSE),
+                started => return started,
             }
-            started = self.try_start(limit);
         }
-        started
     }
 
     fn try_start(&self, limit: Duration) -> Result<Held, Failure> {

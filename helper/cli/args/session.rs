@@ -58,7 +58,7 @@ pub(crate) struct StatusArgs {
 
 #[derive(Args)]
 pub(crate) struct RestoreArgs {
-    /// Take the shells of another server over first, by its name in `session status --all-servers`; it must not live
+    /// Take the shells of another server over first, by its name in `session status --all-servers`, or as MACHINE/SOCKET; it must not live
     #[arg(long, value_name = "HOST/SERVER")]
     pub(crate) from: Option<String>,
     /// Only this shell: its id, session name, display name or the name it was made with (may be given again)
